@@ -1,0 +1,1 @@
+"""Composition and use cases: knows everyone, known by no one."""

@@ -1,0 +1,1 @@
+"""Command lines for other engines, one dialect a file."""

@@ -1,0 +1,1 @@
+"""Find, fetch and inspect models."""

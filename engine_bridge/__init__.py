@@ -1,0 +1,1 @@
+"""Everything that talks to the engine or the hardware. No widget, ever."""

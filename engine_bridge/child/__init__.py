@@ -1,0 +1,1 @@
+"""The engine process. Never imports PySide6."""

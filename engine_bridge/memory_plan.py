@@ -1,0 +1,106 @@
+"""What a configuration would occupy, in bytes: the planner's answer.
+
+Knows the shape of the answer; ``child.planner`` computes it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine_bridge.settings.rules import Problem
+
+
+class BytesByUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes by what they are for, over all devices.
+
+    Attributes:
+        weights: Weight buffers, repacked copies included.
+        weights_mapped: Weights in file-backed, reclaimable pages (mmap).
+        kv: KV cache.
+        recurrent: Recurrent state.
+        compute: Compute buffers.
+        output: Logits buffer, which grows at run time.
+        draft: Everything of a draft model.
+        host: The part of all the above that lies in host memory.
+        total: Sum of all but ``host``.
+    """
+
+    weights: int = 0
+    weights_mapped: int = 0
+    kv: int = 0
+    recurrent: int = 0
+    compute: int = 0
+    output: int = 0
+    draft: int = 0
+    host: int = 0
+    total: int = 0
+
+
+class DeviceBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bytes on one device.
+
+    Attributes:
+        name: As ggml calls it (``CUDA0``, ``RPC0``), or ``CPU`` for host memory.
+        weights: Weights, mapped ones included.
+        kv: KV cache and recurrent state.
+        compute: Compute and output buffers.
+        free: Free before this configuration is loaded, -1 if unknown.
+        total: Size of the device's memory, -1 if unknown.
+    """
+
+    name: str
+    weights: int
+    kv: int
+    compute: int
+    free: int = -1
+    total: int = -1
+
+
+class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the engine makes of a configuration.
+
+    Attributes:
+        ctx_per_slot_tok: Tokens one slot may use (padded, capped by training length and cap).
+        slots: Sequences.
+        kv_unified: Whether the slots share one pool.
+        ctx_total_tok: Cells of the pool.
+        flash_attn: ``on`` or ``off`` where the engine decided it; ``auto`` where unknown.
+        n_gpu_layers: Layers on a GPU, the output layer included.
+        batch_tok: Logical batch.
+        ubatch_tok: Physical batch.
+        threads: Decode threads.
+        threads_batch: Prefill threads.
+        outputs_max: Logit rows the context was built for.
+    """
+
+    ctx_per_slot_tok: int
+    slots: int
+    kv_unified: bool
+    ctx_total_tok: int
+    flash_attn: str
+    n_gpu_layers: int
+    batch_tok: int
+    ubatch_tok: int
+    threads: int
+    threads_batch: int
+    outputs_max: int
+
+
+class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The planner's answer for one configuration.
+
+    Attributes:
+        bytes: Bytes by use.
+        devices: Bytes by device.
+        effective: What the engine would make of the configuration.
+        fits: Whether every device has room, counting what the running engine would give back.
+        problems: Rules broken and devices overfull, errors first.
+        seconds: Time the dry run took.
+    """
+
+    bytes: BytesByUse
+    devices: tuple[DeviceBytes, ...]
+    effective: EffectiveConfig | None
+    fits: bool
+    problems: tuple[Problem, ...]
+    seconds: float

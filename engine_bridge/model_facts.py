@@ -1,0 +1,65 @@
+"""What a model is, as far as settings depend on it.
+
+Filled from a GGUF header (``gguf_file``); knows no file and no engine.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Facts of one model.
+
+    Attributes:
+        path: File it was read from (of a split model, part 1).
+        name: ``general.name`` or the file's name.
+        architecture: ``general.architecture``.
+        quantisation: The most used tensor type by bytes, e.g. ``Q4_K``.
+        file_bytes: Size of all parts together.
+        tensor_bytes: Bytes of tensor data in all parts.
+        parameters: Number of weights.
+        layers: Transformer layers.
+        ctx_train_tok: Context it was trained for; 0 if unknown.
+        vocab: Tokens in the vocabulary.
+        heads: Query heads of a layer (largest).
+        kv_heads: KV heads of a layer (largest); 0 for models without attention.
+        head_dims_k: Distinct key dimensions per head.
+        head_dims_v: Distinct value dimensions per head.
+        window_tok: Sliding window, 0 without one.
+        experts: Experts of a layer, 0 for dense models.
+        experts_used: Experts that one token uses.
+        is_recurrent: Whether every layer keeps a state instead of a cache.
+        is_hybrid: Whether some layers keep a state and some a cache.
+        is_mla: Whether attention is compressed (MLA).
+        chat_template: The template's source, or the empty string for a base model.
+        bytes_per_token_f16: KV bytes per token over all layers at f16, windows ignored.
+    """
+
+    path: str
+    name: str
+    architecture: str
+    quantisation: str
+    file_bytes: int
+    tensor_bytes: int
+    parameters: int
+    layers: int
+    ctx_train_tok: int
+    vocab: int
+    heads: int
+    kv_heads: int
+    head_dims_k: tuple[int, ...]
+    head_dims_v: tuple[int, ...]
+    window_tok: int = 0
+    experts: int = 0
+    experts_used: int = 0
+    is_recurrent: bool = False
+    is_hybrid: bool = False
+    is_mla: bool = False
+    chat_template: str = ""
+    bytes_per_token_f16: int = 0
+
+    @property
+    def gqa_ratio(self) -> float:
+        """Query heads per KV head; 0 for models without attention."""
+        return self.heads / self.kv_heads if self.kv_heads else 0.0

@@ -1,0 +1,413 @@
+"""The messages between the window and the engine process.
+
+Commands go down, events come up, one JSON object a line. Both unions are closed and refuse unknown
+fields: two versions that do not agree notice it at the first message. Times named ``_ns`` are
+``time.perf_counter_ns()`` of the process that stamped them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Problem
+
+PROTOCOL_VERSION = 1
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """Base of all messages."""
+
+
+# --- Commands: window to engine -------------------------------------------------------------
+
+
+class Load(_Message, tag="load"):
+    """Load ``config.model_path``; a loaded model is replaced only once the new one stands."""
+
+    request_id: int
+    config: EngineConfig
+
+
+class CancelLoad(_Message, tag="cancel_load"):
+    """Give up the load under way."""
+
+
+class Apply(_Message, tag="apply"):
+    """Make the engine run ``config`` by the cheapest step that does it."""
+
+    request_id: int
+    config: EngineConfig
+
+
+class Plan(_Message, tag="plan"):
+    """Ask for the memory of ``config``; a newer request replaces an older one not yet begun."""
+
+    plan_id: int
+    config: EngineConfig
+
+
+class ChatMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Generate(_Message, tag="generate"):
+    """Answer a conversation.
+
+    Attributes:
+        request_id: Number of the caller, unique in this engine process.
+        conversation_id: Requests of one conversation prefer the slot that holds its prefix.
+        messages: The whole conversation so far.
+        as_completion: Continue the last message's text without a template.
+        continue_answer: The last message is an unfinished answer to go on with.
+        stop: Texts that end the answer; none is empty.
+        ignore_eog: Go on past end-of-generation tokens (benchmarks).
+        max_new_tok: Overrides the configuration's limit; None keeps it.
+        prompt_tokens: Token ids to use instead of ``messages`` (benchmarks), empty otherwise.
+        sent_ns: When the user pressed Enter, by the window's clock.
+    """
+
+    request_id: int
+    conversation_id: str
+    messages: tuple[ChatMessage, ...]
+    as_completion: bool = False
+    continue_answer: bool = False
+    stop: tuple[str, ...] = ()
+    ignore_eog: bool = False
+    max_new_tok: int | None = None
+    prompt_tokens: tuple[int, ...] = ()
+    sent_ns: int = 0
+
+
+class Cancel(_Message, tag="cancel"):
+    """Stop a request; its slot keeps what was computed."""
+
+    request_id: int
+
+
+class Forget(_Message, tag="forget"):
+    """A conversation is closed; its slot may be given to anyone."""
+
+    conversation_id: str
+
+
+class Shutdown(_Message, tag="shutdown"):
+    """End the process in good order."""
+
+
+Command: TypeAlias = Load | CancelLoad | Apply | Plan | Generate | Cancel | Forget | Shutdown
+
+
+# --- Events: engine to window ---------------------------------------------------------------
+
+
+class DeviceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A device as ggml reports it.
+
+    Attributes:
+        name: ggml's name, e.g. ``CUDA0``.
+        description: The board's or processor's name.
+        kind: ``cpu``, ``gpu``, ``igpu`` or ``accel``.
+        backend: ggml backend, e.g. ``CUDA``, ``RPC``.
+        free: Free bytes.
+        total: Bytes.
+    """
+
+    name: str
+    description: str
+    kind: str
+    backend: str
+    free: int
+    total: int
+
+
+class Hello(_Message, tag="hello"):
+    """First event of an engine process."""
+
+    protocol_version: int
+    pid: int
+    clock_ns: int
+    binding_version: str
+    system_info: str
+    devices: tuple[DeviceFacts, ...]
+    has_rpc: bool
+
+
+class LoadProgressed(_Message, tag="load_progressed"):
+    """How far a load is, 0 to 1."""
+
+    request_id: int
+    fraction: float
+    stage: str
+
+
+class Applied(_Message, tag="applied"):
+    """A load or a change is done; the engine now runs this.
+
+    Attributes:
+        request_id: Of the ``Load`` or ``Apply``.
+        config: As wanted.
+        effective: As the engine made it.
+        cost: What it took: ``live``, ``new context`` or ``reload``.
+        seconds: How long it took.
+        memory: What was really allocated (same shape as a plan).
+        model: The model, sent with every load; None for a change that keeps it.
+    """
+
+    request_id: int
+    config: EngineConfig
+    effective: EffectiveConfig
+    cost: str
+    seconds: float
+    memory: MemoryPlan
+    model: ModelFacts | None = None
+
+
+class Refused(_Message, tag="refused"):
+    """A command was not carried out; the engine goes on with what it had.
+
+    Attributes:
+        command: ``load``, ``apply``, ``plan`` or ``generate``.
+        request_id: The command's number (``plan_id`` for a plan).
+        problem: What is wrong, why and what to do.
+        is_cancelled: True if the user cancelled it.
+    """
+
+    command: str
+    request_id: int
+    problem: Problem
+    is_cancelled: bool = False
+
+
+class PlanReady(_Message, tag="plan_ready"):
+    """The answer to the newest ``Plan``."""
+
+    plan_id: int
+    plan: MemoryPlan
+
+
+class RequestQueued(_Message, tag="request_queued"):
+    """A request waits for a slot; ``position`` 1 is next."""
+
+    request_id: int
+    position: int
+
+
+class RequestStarted(_Message, tag="request_started"):
+    """A request has a slot.
+
+    Attributes:
+        request_id: The request.
+        slot: Index of the slot, from 0.
+        prompt_tok: Tokens of the whole prompt.
+        reused_tok: Tokens whose KV was still there.
+        recompute_reason: Why tokens shared with the slot were computed again, or empty.
+        started_ns: When, by the engine's clock.
+    """
+
+    request_id: int
+    slot: int
+    prompt_tok: int
+    reused_tok: int
+    recompute_reason: str
+    started_ns: int
+
+
+class TokensDelivered(_Message, tag="tokens_delivered"):
+    """New text of a request, several steps in one event.
+
+    Attributes:
+        request_id: The request.
+        text: Complete characters only; may be empty.
+        step_ns: When each step that delivered tokens ended, by the engine's clock.
+        step_tok: Tokens each of those steps delivered (more than 1 with drafts).
+        sent_ns: When the event was written.
+    """
+
+    request_id: int
+    text: str
+    step_ns: tuple[int, ...]
+    step_tok: tuple[int, ...]
+    sent_ns: int
+
+
+class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Figures of one request; definitions in ``metrics.definitions``.
+
+    Attributes:
+        queue_s: Waiting for a slot, template and tokenising included.
+        prefill_s: From having a slot to the first token.
+        ttft_s: Their sum; None without a token.
+        tpot_s: Mean time per token after the first; None below two tokens.
+        itl_p50_s: Median gap between steps that delivered tokens.
+        itl_p99_s: 99th percentile of those gaps.
+        prompt_tok: Tokens of the prompt.
+        reused_tok: Of them not computed.
+        new_tok: Tokens generated.
+        drafted_tok: Tokens drafted.
+        accepted_tok: Of them accepted.
+        drafted_at: Drafted tokens by position in the draft.
+        accepted_at: Accepted tokens by position in the draft.
+    """
+
+    queue_s: float
+    prefill_s: float
+    ttft_s: float | None
+    tpot_s: float | None
+    itl_p50_s: float | None
+    itl_p99_s: float | None
+    prompt_tok: int
+    reused_tok: int
+    new_tok: int
+    drafted_tok: int = 0
+    accepted_tok: int = 0
+    drafted_at: tuple[int, ...] = ()
+    accepted_at: tuple[int, ...] = ()
+
+
+FinishReason: TypeAlias = Literal[
+    "end", "stop_text", "token_limit", "context_full", "pool_full", "cancelled", "failed"
+]
+
+
+class RequestFinished(_Message, tag="request_finished"):
+    """The last event of a request that had started.
+
+    Attributes:
+        request_id: The request.
+        reason: Why it ended.
+        detail: The stop text that hit, or a sentence where the answer was cut short.
+        timing: Its figures.
+        used_tok: Tokens the slot now holds.
+    """
+
+    request_id: int
+    reason: FinishReason
+    detail: str
+    timing: RequestTiming
+    used_tok: int
+
+
+class SlotFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """State of one slot: ``used_tok`` cells filled; ``request_id`` None when idle."""
+
+    slot: int
+    used_tok: int
+    request_id: int | None
+    conversation_id: str
+
+
+class StepsMeasured(_Message, tag="steps_measured"):
+    """What the loop did since the last such event, at most ten times a second.
+
+    Attributes:
+        begin_ns: Start of the span, engine's clock.
+        end_ns: End of the span.
+        busy_s: Time inside ``llama_decode`` in the span.
+        steps: Calls of ``llama_decode``.
+        decode_steps: Of them those that generated without any prompt token.
+        decode_s: Time those took.
+        decode_bytes: Bytes those read: active weights + KV at the depth of each stream.
+        decoded_tok: Tokens delivered.
+        prefilled_tok: Prompt tokens computed.
+        prefill_s: Time of the steps that had prompt tokens.
+        longest_step_s: Longest step.
+        streams: Streams that generated in the last step.
+        slots: State of every slot.
+    """
+
+    begin_ns: int
+    end_ns: int
+    busy_s: float
+    steps: int
+    decode_steps: int
+    decode_s: float
+    decode_bytes: int
+    decoded_tok: int
+    prefilled_tok: int
+    prefill_s: float
+    longest_step_s: float
+    streams: int
+    slots: tuple[SlotFacts, ...]
+
+
+class MemoryMeasured(_Message, tag="memory_measured"):
+    """Memory of the engine process and its devices, once or twice a second.
+
+    Attributes:
+        at_ns: When, engine's clock.
+        owned: Private bytes of the process (weights it owns, KV, compute, the rest).
+        mapped: File-backed resident bytes (mmapped weights).
+        devices: Devices with their free bytes now.
+    """
+
+    at_ns: int
+    owned: int
+    mapped: int
+    devices: tuple[DeviceFacts, ...]
+
+
+class BandwidthMeasured(_Message, tag="bandwidth_measured"):
+    """Peak read bandwidth of this machine at ``threads``, in bytes per second."""
+
+    peak_bytes_per_s: float
+    threads: int
+    how: str
+
+
+class Logged(_Message, tag="logged"):
+    """A line of the engine's own log."""
+
+    level: Literal["debug", "info", "warning", "error"]
+    text: str
+
+
+Event: TypeAlias = (
+    Hello
+    | LoadProgressed
+    | Applied
+    | Refused
+    | PlanReady
+    | RequestQueued
+    | RequestStarted
+    | TokensDelivered
+    | RequestFinished
+    | StepsMeasured
+    | MemoryMeasured
+    | BandwidthMeasured
+    | Logged
+)
+
+_encoder = msgspec.json.Encoder()
+_command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(message: Command | Event) -> bytes:
+    """One line of JSON, newline included."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_command(line: bytes) -> Command:
+    """Read a command.
+
+    Raises:
+        msgspec.DecodeError: If the line is no JSON or no command of this protocol version.
+    """
+    return _command_decoder.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """Read an event.
+
+    Raises:
+        msgspec.DecodeError: If the line is no JSON or no event of this protocol version.
+    """
+    return _event_decoder.decode(line)

@@ -1,0 +1,1 @@
+"""What can be tuned: one row per setting, the rules between them, the cost of a change."""

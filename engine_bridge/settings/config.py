@@ -1,0 +1,157 @@
+"""One complete configuration of the desk, and what it means to llama.cpp.
+
+Knows every setting's type and the slot arithmetic; must not know the library.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Literal, Self
+
+import msgspec
+
+from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.table import BY_KEY, SETTINGS
+
+# llama.cpp pads every context to this (GGML_PAD in src/llama-context.cpp).
+CONTEXT_PAD_TOK = 256
+
+Auto = Literal["auto"]
+CacheTypeName = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "iq4_nl", "q4_0"]
+
+
+def pad_context_tok(tokens: int) -> int:
+    """``tokens`` rounded up to the multiple of 256 that llama.cpp makes of it."""
+    return -(-tokens // CONTEXT_PAD_TOK) * CONTEXT_PAD_TOK
+
+
+class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings with their values; fields are the keys of the settings table."""
+
+    model_path: str = ""
+    ctx_per_slot_tok: int = 4096
+    slots: int = 4
+    kv_unified: bool = False
+    ctx_total_tok: int | Auto = "auto"
+    cache_type_k: CacheTypeName = "f16"
+    cache_type_v: CacheTypeName = "f16"
+    flash_attn: Literal["auto", "on", "off"] = "auto"
+    spec_types: tuple[str, ...] = ()
+    ngram_size_m: int = 48
+    ngram_size_n: int = 12
+    n_gpu_layers: int | Literal["auto", "all"] = "auto"
+    kv_offload: bool = True
+    op_offload: bool = True
+    swa_full: bool = False
+    load_mode: Literal["auto", "none", "mmap", "mlock", "mmap+mlock", "dio"] = "auto"
+    batch_tok: int = 2048
+    ubatch_tok: int = 512
+    prefill_chunk_tok: int | Auto = "auto"
+    threads: int | Auto = "auto"
+    threads_batch: int | Auto = "auto"
+    temperature: float = 0.8
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    repeat_last_n_tok: int = 64
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    seed: int = -1
+    max_new_tok: int = -1
+
+    @classmethod
+    def from_values(cls, values: dict[str, object]) -> Self:
+        """Build a configuration from some values; the rest are defaults.
+
+        Raises:
+            DomainError: For an unknown key or a value outside its domain, in one sentence.
+        """
+        return cls().with_values(values)
+
+    def with_values(self, values: dict[str, object]) -> Self:
+        """A copy with some values changed, each checked against its domain.
+
+        Raises:
+            DomainError: For an unknown key or a value outside its domain, in one sentence.
+        """
+        checked: dict[str, Value] = {}
+        for key, value in values.items():
+            setting = BY_KEY.get(key)
+            if setting is None:
+                raise DomainError(_unknown_key_sentence(key))
+            try:
+                checked[key] = setting.domain.check(value)
+            except DomainError as error:
+                raise DomainError(f"{setting.label} ({key}): {error}") from None
+        return msgspec.structs.replace(self, **checked)
+
+    def values(self) -> dict[str, Value]:
+        """Every key with its value, in the table's order."""
+        return {setting.key: getattr(self, setting.key) for setting in SETTINGS}
+
+    def changed_from(self, other: EngineConfig) -> tuple[str, ...]:
+        """Keys whose values differ from those of ``other``, in the table's order."""
+        return tuple(s.key for s in SETTINGS if getattr(self, s.key) != getattr(other, s.key))
+
+    @property
+    def slot_cap_tok(self) -> int:
+        """Tokens one slot may use once llama.cpp has padded it (training length not applied)."""
+        if not self.kv_unified:
+            return pad_context_tok(self.ctx_per_slot_tok)
+        return min(self.ctx_per_slot_tok, self.pool_tok)
+
+    @property
+    def pool_tok(self) -> int:
+        """Cells of the KV pool that llama.cpp makes of this configuration.
+
+        Split pool: slots × the padded context of one. Unified: the padded ``ctx_total_tok``.
+        """
+        if not self.kv_unified:
+            return self.slots * pad_context_tok(self.ctx_per_slot_tok)
+        total = self.ctx_total_tok
+        if total == "auto":
+            total = self.slots * self.ctx_per_slot_tok
+        return pad_context_tok(total)
+
+    @property
+    def drafted_max_tok(self) -> int:
+        """Most tokens that can be drafted for one stream in one step; 0 without speculation."""
+        return self.ngram_size_m if "ngram-simple" in self.spec_types else 0
+
+    @property
+    def outputs_per_slot(self) -> int:
+        """Logit rows one stream may need in a step, as llama-server bounds them."""
+        return min(self.batch_tok, 1 + self.drafted_max_tok)
+
+    @property
+    def outputs_max(self) -> int:
+        """Logit rows a step may need (common_speculative_get_output_limits in llama.cpp)."""
+        return min(self.batch_tok, self.slots * (1 + self.drafted_max_tok))
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, object]:
+    """Read ``key=value`` words as ``--set`` takes them.
+
+    Raises:
+        DomainError: For a word without ``=``, an unknown key or a value outside its domain.
+    """
+    values: dict[str, object] = {}
+    for word in assignments:
+        key, found, text = word.partition("=")
+        if not found:
+            raise DomainError(f"--set takes key=value; {word!r} has no '='.")
+        setting = BY_KEY.get(key.strip())
+        if setting is None:
+            raise DomainError(_unknown_key_sentence(key.strip()))
+        try:
+            values[setting.key] = setting.domain.parse(text)
+        except DomainError as error:
+            raise DomainError(f"{setting.label} ({setting.key}): {error}") from None
+    return values
+
+
+def _unknown_key_sentence(key: str) -> str:
+    near = difflib.get_close_matches(key, BY_KEY, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else " `tunedeck settings` lists them."
+    return f"There is no setting {key!r}.{hint}"

@@ -1,0 +1,258 @@
+"""What values a setting may take. Strict: a value outside is refused, never clipped.
+
+Knows text and numbers; must not know widgets, the engine or other settings.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Value: TypeAlias = int | float | str | bool | tuple[str, ...]
+
+
+class DomainError(ValueError):
+    """A value that a setting cannot take; the message is a sentence for the user."""
+
+
+@dataclass(frozen=True)
+class IntDomain:
+    """Whole numbers from ``minimum`` to ``maximum``, plus the named ``words``.
+
+    Attributes:
+        minimum: Least number allowed.
+        maximum: Largest number allowed.
+        stops: Where a slider rests, ascending; any number in between may be typed.
+        words: Words allowed instead of a number, e.g. ``("auto",)``. On a slider they come
+            before the stops, except ``all``, which comes after them.
+    """
+
+    minimum: int
+    maximum: int
+    stops: tuple[int, ...]
+    words: tuple[str, ...] = ()
+
+    def check(self, value: object) -> int | str:
+        """Return ``value`` if it is allowed.
+
+        Raises:
+            DomainError: If it is not, with the sentence to show.
+        """
+        if isinstance(value, str) and value in self.words:
+            return value
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise DomainError(f"{value!r} is not {self._expected()}.")
+        if not self.minimum <= value <= self.maximum:
+            raise DomainError(f"{value} is outside {self.minimum} to {self.maximum}.")
+        return value
+
+    def parse(self, text: str) -> int | str:
+        """Read what a person typed: digits, with ``_`` ``,`` or spaces between them, or a word.
+
+        Raises:
+            DomainError: If the text is no allowed value.
+        """
+        cleaned = text.strip()
+        if cleaned.lower() in self.words:
+            return cleaned.lower()
+        digits = cleaned.replace(",", "").replace("_", "").replace(" ", "").replace("\u202f", "")
+        scale = 1
+        if digits[-1:] in ("k", "K"):
+            digits, scale = digits[:-1], 1024
+        try:
+            number = int(digits) * scale
+        except ValueError:
+            raise DomainError(f"{text!r} is not {self._expected()}.") from None
+        return self.check(number) if isinstance(number, int) else number
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return str(value)
+
+    def _expected(self) -> str:
+        words = "".join(f" or {word!r}" for word in self.words)
+        return f"a whole number from {self.minimum} to {self.maximum}{words}"
+
+
+@dataclass(frozen=True)
+class FloatDomain:
+    """Decimal numbers from ``minimum`` to ``maximum``.
+
+    Attributes:
+        minimum: Least value.
+        maximum: Largest value.
+        step: Distance of the slider's stops.
+        decimals: Digits shown after the point.
+    """
+
+    minimum: float
+    maximum: float
+    step: float
+    decimals: int = 2
+
+    def check(self, value: object) -> float:
+        """Return ``value`` as float if it is allowed.
+
+        Raises:
+            DomainError: If it is not.
+        """
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise DomainError(f"{value!r} is not a number from {self.minimum} to {self.maximum}.")
+        number = float(value)
+        if not math.isfinite(number) or not self.minimum <= number <= self.maximum:
+            raise DomainError(f"{value} is outside {self.minimum} to {self.maximum}.")
+        return number
+
+    def parse(self, text: str) -> float:
+        """Read a decimal number with a point.
+
+        Raises:
+            DomainError: If the text is no allowed value.
+        """
+        try:
+            number = float(text.strip())
+        except ValueError:
+            raise DomainError(
+                f"{text!r} is not a number from {self.minimum} to {self.maximum}."
+            ) from None
+        return self.check(number)
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return repr(value)
+
+
+@dataclass(frozen=True)
+class ChoiceDomain:
+    """One of a few words.
+
+    Attributes:
+        choices: The words, in the order a slider or list shows them.
+    """
+
+    choices: tuple[str, ...]
+
+    def check(self, value: object) -> str:
+        """Return ``value`` if it is one of the choices.
+
+        Raises:
+            DomainError: If it is not.
+        """
+        if not isinstance(value, str) or value not in self.choices:
+            raise DomainError(f"{value!r} is not one of {', '.join(self.choices)}.")
+        return value
+
+    def parse(self, text: str) -> str:
+        """Read one of the choices, in any case.
+
+        Raises:
+            DomainError: If the text is none of them.
+        """
+        return self.check(text.strip().lower())
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return str(value)
+
+
+@dataclass(frozen=True)
+class FlagDomain:
+    """On or off."""
+
+    def check(self, value: object) -> bool:
+        """Return ``value`` if it is a bool.
+
+        Raises:
+            DomainError: If it is not.
+        """
+        if not isinstance(value, bool):
+            raise DomainError(f"{value!r} is neither true nor false.")
+        return value
+
+    def parse(self, text: str) -> bool:
+        """Read ``true/false``, ``on/off``, ``yes/no`` or ``1/0``.
+
+        Raises:
+            DomainError: If the text is none of them.
+        """
+        word = text.strip().lower()
+        if word in ("true", "on", "yes", "1"):
+            return True
+        if word in ("false", "off", "no", "0"):
+            return False
+        raise DomainError(f"{text!r} is neither on nor off.")
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return "on" if value else "off"
+
+
+@dataclass(frozen=True)
+class PathDomain:
+    """A file path, or the empty string for none."""
+
+    def check(self, value: object) -> str:
+        """Return ``value`` if it can be a path.
+
+        Raises:
+            DomainError: If it is no text or holds a NUL.
+        """
+        if not isinstance(value, str) or "\0" in value:
+            raise DomainError(f"{value!r} is not a file path.")
+        return value
+
+    def parse(self, text: str) -> str:
+        """The text itself.
+
+        Raises:
+            DomainError: If it holds a NUL.
+        """
+        return self.check(text)
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return str(value)
+
+
+@dataclass(frozen=True)
+class ListDomain:
+    """Several of a few words, each at most once.
+
+    Attributes:
+        choices: The words that may stand in the list.
+    """
+
+    choices: tuple[str, ...]
+
+    def check(self, value: object) -> tuple[str, ...]:
+        """Return ``value`` as a tuple if every word is allowed.
+
+        Raises:
+            DomainError: If a word is unknown or stands twice.
+        """
+        if isinstance(value, str) or not isinstance(value, (tuple, list)):
+            raise DomainError(f"{value!r} is not a list of {', '.join(self.choices)}.")
+        words = tuple(value)
+        for word in words:
+            if word not in self.choices:
+                raise DomainError(f"{word!r} is not one of {', '.join(self.choices)}.")
+        if len(set(words)) != len(words):
+            raise DomainError(f"{', '.join(words)} names a word twice.")
+        return words
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """Read words separated by commas; ``none`` or nothing is the empty list.
+
+        Raises:
+            DomainError: If a word is unknown or stands twice.
+        """
+        words = [word.strip().lower() for word in text.split(",")]
+        return self.check(tuple(word for word in words if word and word != "none"))
+
+    def format(self, value: object) -> str:
+        """The value as ``parse`` reads it."""
+        return ",".join(value) if isinstance(value, tuple) and value else "none"
+
+
+Domain: TypeAlias = IntDomain | FloatDomain | ChoiceDomain | FlagDomain | PathDomain | ListDomain

@@ -1,0 +1,235 @@
+"""Rules between settings: what llama.cpp would refuse, waste or quietly change.
+
+Each rule looks at one configuration and, where known, at the model; it names the keys, says what
+is wrong in a sentence and offers the change that repairs it. Sources: ``llama_init_from_model`` and
+``llama_context`` in the llama.cpp tree, as collected in docs/adr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.config import EngineConfig, pad_context_tok
+
+# A dry run costs about 50 bytes of host memory and 25 ns a cell; 16 × 1M cells are 0.5 s and
+# 0.9 GB, and more than any machine of one user holds.
+MAX_POOL_CELLS = 16_777_216
+# Below this a chat template and one question already fill the slot.
+USEFUL_SLOT_TOK = 512
+
+
+class Severity(StrEnum):
+    """How bad a problem is."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something wrong with a combination of settings.
+
+    Attributes:
+        keys: Settings involved, the one to look at first in front.
+        message: What is wrong and why, for the user.
+        fix: Values that repair it; empty where there is no single repair.
+        severity: ``error`` if the engine would refuse or abort, else ``warning``.
+    """
+
+    keys: tuple[str, ...]
+    message: str
+    fix: dict[str, int | float | str | bool] = {}
+    severity: Severity = Severity.ERROR
+
+
+Rule = Callable[[EngineConfig, ModelFacts | None], Problem | None]
+
+
+def problems_of(config: EngineConfig, model: ModelFacts | None = None) -> tuple[Problem, ...]:
+    """Every problem of ``config`` on ``model``, errors first, in the order of the rules."""
+    found = [problem for rule in RULES if (problem := rule(config, model)) is not None]
+    return tuple(sorted(found, key=lambda problem: problem.severity is Severity.WARNING))
+
+
+def errors_of(config: EngineConfig, model: ModelFacts | None = None) -> tuple[Problem, ...]:
+    """The problems that would make the engine refuse or abort."""
+    return tuple(p for p in problems_of(config, model) if p.severity is Severity.ERROR)
+
+
+def repaired(config: EngineConfig, problem: Problem) -> EngineConfig:
+    """``config`` with the repair of ``problem`` applied."""
+    fix: dict[str, object] = dict(problem.fix)
+    return config.with_values(fix)
+
+
+def _quantised_v_needs_flash_attention(
+    config: EngineConfig, _: ModelFacts | None
+) -> Problem | None:
+    if not CACHE_TYPES[config.cache_type_v].is_quantised or config.flash_attn != "off":
+        return None
+    return Problem(
+        ("cache_type_v", "flash_attn"),
+        f"A {config.cache_type_v} V cache needs flash attention, which is off; llama.cpp refuses "
+        "to make this context. Set flash attention to auto, or the V cache to f16.",
+        {"flash_attn": "auto"},
+    )
+
+
+def _grok_has_no_flash_attention(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or model.architecture != "grok":
+        return None
+    if not CACHE_TYPES[config.cache_type_v].is_quantised:
+        return None
+    return Problem(
+        ("cache_type_v",),
+        "llama.cpp runs Grok without flash attention, and a quantised V cache needs it. "
+        "Set the V cache to f16.",
+        {"cache_type_v": "f16"},
+    )
+
+
+def _mla_needs_equal_types(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or not model.is_mla or config.cache_type_k == config.cache_type_v:
+        return None
+    return Problem(
+        ("cache_type_v", "cache_type_k"),
+        f"{model.name} compresses keys and values together (MLA), so both caches must have the "
+        f"same type; they are {config.cache_type_k} and {config.cache_type_v}.",
+        {"cache_type_v": config.cache_type_k},
+    )
+
+
+def _block_must_divide_head(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or config.flash_attn == "off":
+        return None
+    for key, dims in (("cache_type_k", model.head_dims_k), ("cache_type_v", model.head_dims_v)):
+        cache_type = CACHE_TYPES[getattr(config, key)]
+        odd = [dim for dim in dims if dim % cache_type.block_values]
+        if odd:
+            return Problem(
+                (key,),
+                f"{cache_type.name} stores {cache_type.block_values} values a block, and the head "
+                f"dimension {odd[0]} of {model.name} is no multiple of that; llama.cpp refuses to "
+                "make this context.",
+                {key: "f16"},
+            )
+    return None
+
+
+def _ubatch_within_batch(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if config.ubatch_tok <= config.batch_tok:
+        return None
+    return Problem(
+        ("ubatch_tok", "batch_tok"),
+        f"The micro-batch ({config.ubatch_tok}) is larger than the batch ({config.batch_tok}); "
+        "llama.cpp would quietly cut it.",
+        {"ubatch_tok": config.batch_tok},
+    )
+
+
+def _batch_holds_a_token_per_slot(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if config.batch_tok >= config.slots:
+        return None
+    return Problem(
+        ("batch_tok", "slots"),
+        f"A batch of {config.batch_tok} cannot hold a token for each of {config.slots} slots; "
+        "llama.cpp aborts when it has fewer output rows than sequences.",
+        {"batch_tok": max(32, 1 << (config.slots - 1).bit_length())},
+    )
+
+
+def _draft_fits_in_batch(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    needed = 1 + config.drafted_max_tok
+    if config.batch_tok >= needed:
+        return None
+    return Problem(
+        ("ngram_size_m", "batch_tok"),
+        f"A draft of {config.drafted_max_tok} tokens and the token before it do not fit into a "
+        f"batch of {config.batch_tok}.",
+        {"batch_tok": 1 << (needed - 1).bit_length()},
+    )
+
+
+def _draft_shorter_than_match(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if not config.drafted_max_tok or config.ngram_size_m >= config.ngram_size_n:
+        return None
+    return Problem(
+        ("ngram_size_m", "ngram_size_n"),
+        f"ngram-simple never drafts when the draft ({config.ngram_size_m}) is shorter than the "
+        f"match ({config.ngram_size_n}); llama-server drops such drafts too.",
+        {"ngram_size_n": config.ngram_size_m},
+        Severity.WARNING,
+    )
+
+
+def _pool_is_bounded(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if config.pool_tok <= MAX_POOL_CELLS:
+        return None
+    largest = MAX_POOL_CELLS // (1 if config.kv_unified else config.slots)
+    fix: dict[str, int | float | str | bool] = {"ctx_per_slot_tok": largest // 256 * 256}
+    if config.kv_unified:
+        fix["ctx_total_tok"] = MAX_POOL_CELLS
+    return Problem(
+        ("ctx_per_slot_tok", "slots", "ctx_total_tok"),
+        f"A pool of {config.pool_tok:,} tokens is beyond what TuneDeck asks the engine for "
+        f"({MAX_POOL_CELLS:,}): even the dry run would take seconds and gigabytes.",
+        fix,
+    )
+
+
+def _cap_above_pool(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if not config.kv_unified or config.ctx_per_slot_tok <= config.pool_tok:
+        return None
+    return Problem(
+        ("ctx_per_slot_tok", "ctx_total_tok"),
+        f"A slot may use {config.ctx_per_slot_tok:,} tokens, but the shared pool holds only "
+        f"{config.pool_tok:,}; the pool is the limit.",
+        {"ctx_per_slot_tok": config.pool_tok},
+        Severity.WARNING,
+    )
+
+
+def _beyond_training(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or not model.ctx_train_tok:
+        return None
+    trained = model.ctx_train_tok
+    if config.ctx_per_slot_tok <= pad_context_tok(trained):
+        return None
+    return Problem(
+        ("ctx_per_slot_tok",),
+        f"{model.name} was trained for {trained:,} tokens; llama-server never lets a slot use "
+        f"more, so memory for {config.ctx_per_slot_tok - trained:,} tokens would be wasted.",
+        {"ctx_per_slot_tok": trained},
+        Severity.WARNING,
+    )
+
+
+def _slot_too_small(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if config.slot_cap_tok >= USEFUL_SLOT_TOK:
+        return None
+    return Problem(
+        ("ctx_per_slot_tok", "slots"),
+        f"A slot of {config.slot_cap_tok} tokens is full after a question or two.",
+        {"ctx_per_slot_tok": USEFUL_SLOT_TOK},
+        Severity.WARNING,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _quantised_v_needs_flash_attention,
+    _grok_has_no_flash_attention,
+    _mla_needs_equal_types,
+    _block_must_divide_head,
+    _batch_holds_a_token_per_slot,
+    _ubatch_within_batch,
+    _draft_fits_in_batch,
+    _pool_is_bounded,
+    _draft_shorter_than_match,
+    _cap_above_pool,
+    _beyond_training,
+    _slot_too_small,
+)

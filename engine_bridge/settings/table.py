@@ -1,0 +1,372 @@
+"""The settings, one row each.
+
+Adding a fader means adding a row here, a field in ``config.EngineConfig`` and its line (or the
+reason why there is none) in each export dialect; tests walk this table and fail otherwise.
+"""
+
+from __future__ import annotations
+
+from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.domain import (
+    ChoiceDomain,
+    FlagDomain,
+    FloatDomain,
+    IntDomain,
+    ListDomain,
+    PathDomain,
+)
+from engine_bridge.settings.row import Applies, Group, Setting
+
+# llama.cpp refuses more sequences in one context (LLAMA_MAX_SEQ in src/llama-cparams.h).
+MAX_SLOTS = 256
+# No published model was trained for more; also bounds what a dry run may be asked to build.
+MAX_CONTEXT_TOK = 10_485_760
+_POWERS = tuple(2**n for n in range(24))
+
+
+def _powers(low: int, high: int) -> tuple[int, ...]:
+    return tuple(power for power in _POWERS if low <= power <= high)
+
+
+_CONTEXT_DOMAIN = IntDomain(256, MAX_CONTEXT_TOK, _powers(512, 1_048_576))
+_CACHE_DOMAIN = ChoiceDomain(tuple(CACHE_TYPES))
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "model_path",
+        "Model",
+        PathDomain(),
+        "",
+        Applies.RELOAD,
+        True,
+        Group.MODEL,
+        "The GGUF file to run. Of a split model, the first part.",
+    ),
+    Setting(
+        "ctx_per_slot_tok",
+        "Context per slot",
+        _CONTEXT_DOMAIN,
+        4096,
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Tokens that one conversation may use, its prompt and its answers together. Size it to "
+        "the work, not to the model's maximum: every token reserved costs memory.",
+        "tok",
+    ),
+    Setting(
+        "slots",
+        "Parallel slots",
+        IntDomain(1, MAX_SLOTS, (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)),
+        4,
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Conversations that run at the same time. The weights read for one token serve all of "
+        "them, so total speed rises with each slot while each stream slows a little.",
+    ),
+    Setting(
+        "kv_unified",
+        "Shared pool",
+        FlagDomain(),
+        False,
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Off: every slot owns its context. On: all slots share one pool, which may be smaller "
+        "than slots × context and can run out.",
+    ),
+    Setting(
+        "ctx_total_tok",
+        "Pool size",
+        IntDomain(256, 2**31 - 256, _powers(512, 4_194_304), ("auto",)),
+        "auto",
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Tokens in the shared pool; auto is slots × context per slot. Without a shared pool it "
+        "always is that product.",
+        "tok",
+    ),
+    Setting(
+        "cache_type_k",
+        "K cache",
+        _CACHE_DOMAIN,
+        "f16",
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Number format of the keys in the KV cache. q8_0 halves it at a small, measurable cost; "
+        "models with a high GQA ratio notice a coarse K cache first.",
+    ),
+    Setting(
+        "cache_type_v",
+        "V cache",
+        _CACHE_DOMAIN,
+        "f16",
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Number format of the values in the KV cache. Any quantised type needs flash attention.",
+    ),
+    Setting(
+        "flash_attn",
+        "Flash attention",
+        ChoiceDomain(("auto", "on", "off")),
+        "auto",
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Exact attention in tiles: less memory traffic and a leaner, faster prefill at long "
+        "context. Auto takes it wherever the backend supports the model's head sizes.",
+    ),
+    Setting(
+        "spec_types",
+        "Drafts",
+        ListDomain(("ngram-simple",)),
+        (),
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Speculative decoding. ngram-simple drafts what followed the same words earlier in the "
+        "conversation: strong on code edits and quotes, thin on new prose, free of extra memory.",
+    ),
+    Setting(
+        "ngram_size_m",
+        "Draft length",
+        IntDomain(1, 256, (2, 4, 8, 12, 16, 24, 32, 48, 64)),
+        48,
+        Applies.CONTEXT,
+        True,
+        Group.MAIN,
+        "Most tokens drafted at a time by ngram-simple. It drafts nothing while this is below "
+        "the match length.",
+        "tok",
+    ),
+    Setting(
+        "ngram_size_n",
+        "Match length",
+        IntDomain(1, 256, (2, 3, 4, 6, 8, 12, 16, 24)),
+        12,
+        Applies.LIVE,
+        False,
+        Group.MAIN,
+        "Last tokens that must have occurred before, in the same order, for a draft to start. "
+        "Shorter drafts more often and is wrong more often.",
+        "tok",
+    ),
+    Setting(
+        "n_gpu_layers",
+        "Layers on GPU",
+        IntDomain(0, 1024, tuple(range(0, 129)), ("auto", "all")),
+        "auto",
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Transformer layers in GPU memory, counted from the last; the output layer counts as one. "
+        "Auto is all of them. One layer left on the CPU costs more than a smaller context.",
+    ),
+    Setting(
+        "kv_offload",
+        "KV cache on GPU",
+        FlagDomain(),
+        True,
+        Applies.CONTEXT,
+        True,
+        Group.PLACEMENT,
+        "Off keeps the KV cache in host memory, which frees GPU memory and slows long contexts.",
+    ),
+    Setting(
+        "op_offload",
+        "Offload host operations",
+        FlagDomain(),
+        True,
+        Applies.CONTEXT,
+        True,
+        Group.PLACEMENT,
+        "Lets the GPU compute large prompt batches for layers whose weights stay in host memory.",
+    ),
+    Setting(
+        "swa_full",
+        "Full sliding-window cache",
+        FlagDomain(),
+        False,
+        Applies.CONTEXT,
+        True,
+        Group.PLACEMENT,
+        "For models with a sliding window: keep every token instead of the window. Costs several "
+        "times the memory and lets any prefix be reused.",
+    ),
+    Setting(
+        "load_mode",
+        "Load mode",
+        ChoiceDomain(("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")),
+        "auto",
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "How the file is read. mmap maps it (the system may drop pages), mlock pins it in RAM, "
+        "none copies it, dio reads past the page cache.",
+    ),
+    Setting(
+        "batch_tok",
+        "Batch",
+        IntDomain(2, 65_536, _powers(32, 16_384)),
+        2048,
+        Applies.CONTEXT,
+        True,
+        Group.BATCH,
+        "Most tokens handed to the engine in one step. At least one per slot; a batch of 1 makes "
+        "llama.cpp abort, so 2 is the least.",
+        "tok",
+    ),
+    Setting(
+        "ubatch_tok",
+        "Micro-batch",
+        IntDomain(1, 65_536, _powers(16, 8192)),
+        512,
+        Applies.CONTEXT,
+        True,
+        Group.BATCH,
+        "Tokens computed at once inside a batch. Larger speeds up prefill and costs compute "
+        "memory: about vocabulary × micro-batch × 4 bytes at worst.",
+        "tok",
+    ),
+    Setting(
+        "prefill_chunk_tok",
+        "Prefill chunk",
+        IntDomain(32, 65_536, _powers(32, 8192), ("auto",)),
+        "auto",
+        Applies.LIVE,
+        False,
+        Group.BATCH,
+        "Prompt tokens computed in a step while others generate. Auto follows the measured speed, "
+        "so that no stream waits more than 250 ms for someone else's prompt.",
+        "tok",
+    ),
+    Setting(
+        "threads",
+        "Threads, decode",
+        IntDomain(1, 512, tuple(range(1, 129)), ("auto",)),
+        "auto",
+        Applies.LIVE,
+        False,
+        Group.BATCH,
+        "CPU threads that generate. Auto takes the physical cores this process may use; more "
+        "usually slow decoding down.",
+    ),
+    Setting(
+        "threads_batch",
+        "Threads, prefill",
+        IntDomain(1, 512, tuple(range(1, 129)), ("auto",)),
+        "auto",
+        Applies.LIVE,
+        False,
+        Group.BATCH,
+        "CPU threads that read prompts. Auto is the same number as for decoding.",
+    ),
+    Setting(
+        "temperature",
+        "Temperature",
+        FloatDomain(0.0, 5.0, 0.05),
+        0.8,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "How freely a token is drawn. 0 always takes the most likely one.",
+    ),
+    Setting(
+        "top_k",
+        "Top-k",
+        IntDomain(0, 1_000_000, (0, 1, 5, 10, 20, 40, 64, 100, 200)),
+        40,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Draw among the k most likely tokens; 0 considers all.",
+    ),
+    Setting(
+        "top_p",
+        "Top-p",
+        FloatDomain(0.0, 1.0, 0.01),
+        0.95,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Draw among the fewest tokens whose probabilities reach this sum; 1 switches it off.",
+    ),
+    Setting(
+        "min_p",
+        "Min-p",
+        FloatDomain(0.0, 1.0, 0.01),
+        0.05,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Drop tokens less likely than this share of the likeliest; 0 switches it off.",
+    ),
+    Setting(
+        "repeat_penalty",
+        "Repeat penalty",
+        FloatDomain(0.1, 3.0, 0.01),
+        1.0,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Divides the score of tokens that occurred lately; 1 switches it off.",
+    ),
+    Setting(
+        "repeat_last_n_tok",
+        "Penalty window",
+        IntDomain(0, 65_536, (0, 16, 32, 64, 128, 256, 1024)),
+        64,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Latest tokens that the penalties look at; 0 switches them off.",
+        "tok",
+    ),
+    Setting(
+        "presence_penalty",
+        "Presence penalty",
+        FloatDomain(-2.0, 2.0, 0.05),
+        0.0,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Subtracted once from the score of every token that occurred lately.",
+    ),
+    Setting(
+        "frequency_penalty",
+        "Frequency penalty",
+        FloatDomain(-2.0, 2.0, 0.05),
+        0.0,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Subtracted from a token's score for each time that it occurred lately.",
+    ),
+    Setting(
+        "seed",
+        "Seed",
+        IntDomain(-1, 2**32 - 2, (-1, 0, 1, 2, 3, 42)),
+        -1,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Start of the random numbers; −1 takes a new one for every answer.",
+    ),
+    Setting(
+        "max_new_tok",
+        "Longest answer",
+        IntDomain(-1, MAX_CONTEXT_TOK, (-1, 0, 64, 128, 256, 512, 1024, 2048, 4096)),
+        -1,
+        Applies.LIVE,
+        False,
+        Group.SAMPLING,
+        "Most tokens of one answer. −1 is no limit but the context; 0 only reads the prompt.",
+        "tok",
+    ),
+)
+
+BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}

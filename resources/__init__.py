@@ -1,0 +1,1 @@
+"""Colours, fonts, icons, prompts. No logic."""

@@ -1,0 +1,1 @@
+"""Dumb views: data in, signals out; each usable alone in a test."""
