@@ -26,25 +26,25 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 # --- Commands: window to engine -------------------------------------------------------------
 
 
-class Load(_Message, tag="load"):
+class Load(_Message, frozen=True, tag="load"):
     """Load ``config.model_path``; a loaded model is replaced only once the new one stands."""
 
     request_id: int
     config: EngineConfig
 
 
-class CancelLoad(_Message, tag="cancel_load"):
+class CancelLoad(_Message, frozen=True, tag="cancel_load"):
     """Give up the load under way."""
 
 
-class Apply(_Message, tag="apply"):
+class Apply(_Message, frozen=True, tag="apply"):
     """Make the engine run ``config`` by the cheapest step that does it."""
 
     request_id: int
     config: EngineConfig
 
 
-class Plan(_Message, tag="plan"):
+class Plan(_Message, frozen=True, tag="plan"):
     """Ask for the memory of ``config``; a newer request replaces an older one not yet begun."""
 
     plan_id: int
@@ -58,7 +58,7 @@ class ChatMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: str
 
 
-class Generate(_Message, tag="generate"):
+class Generate(_Message, frozen=True, tag="generate"):
     """Answer a conversation.
 
     Attributes:
@@ -86,19 +86,19 @@ class Generate(_Message, tag="generate"):
     sent_ns: int = 0
 
 
-class Cancel(_Message, tag="cancel"):
+class Cancel(_Message, frozen=True, tag="cancel"):
     """Stop a request; its slot keeps what was computed."""
 
     request_id: int
 
 
-class Forget(_Message, tag="forget"):
+class Forget(_Message, frozen=True, tag="forget"):
     """A conversation is closed; its slot may be given to anyone."""
 
     conversation_id: str
 
 
-class Shutdown(_Message, tag="shutdown"):
+class Shutdown(_Message, frozen=True, tag="shutdown"):
     """End the process in good order."""
 
 
@@ -128,7 +128,7 @@ class DeviceFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total: int
 
 
-class Hello(_Message, tag="hello"):
+class Hello(_Message, frozen=True, tag="hello"):
     """First event of an engine process."""
 
     protocol_version: int
@@ -140,7 +140,7 @@ class Hello(_Message, tag="hello"):
     has_rpc: bool
 
 
-class LoadProgressed(_Message, tag="load_progressed"):
+class LoadProgressed(_Message, frozen=True, tag="load_progressed"):
     """How far a load is, 0 to 1."""
 
     request_id: int
@@ -148,7 +148,7 @@ class LoadProgressed(_Message, tag="load_progressed"):
     stage: str
 
 
-class Applied(_Message, tag="applied"):
+class Applied(_Message, frozen=True, tag="applied"):
     """A load or a change is done; the engine now runs this.
 
     Attributes:
@@ -170,7 +170,7 @@ class Applied(_Message, tag="applied"):
     model: ModelFacts | None = None
 
 
-class Refused(_Message, tag="refused"):
+class Refused(_Message, frozen=True, tag="refused"):
     """A command was not carried out; the engine goes on with what it had.
 
     Attributes:
@@ -186,21 +186,21 @@ class Refused(_Message, tag="refused"):
     is_cancelled: bool = False
 
 
-class PlanReady(_Message, tag="plan_ready"):
+class PlanReady(_Message, frozen=True, tag="plan_ready"):
     """The answer to the newest ``Plan``."""
 
     plan_id: int
     plan: MemoryPlan
 
 
-class RequestQueued(_Message, tag="request_queued"):
+class RequestQueued(_Message, frozen=True, tag="request_queued"):
     """A request waits for a slot; ``position`` 1 is next."""
 
     request_id: int
     position: int
 
 
-class RequestStarted(_Message, tag="request_started"):
+class RequestStarted(_Message, frozen=True, tag="request_started"):
     """A request has a slot.
 
     Attributes:
@@ -220,7 +220,7 @@ class RequestStarted(_Message, tag="request_started"):
     started_ns: int
 
 
-class TokensDelivered(_Message, tag="tokens_delivered"):
+class TokensDelivered(_Message, frozen=True, tag="tokens_delivered"):
     """New text of a request, several steps in one event.
 
     Attributes:
@@ -277,7 +277,7 @@ FinishReason: TypeAlias = Literal[
 ]
 
 
-class RequestFinished(_Message, tag="request_finished"):
+class RequestFinished(_Message, frozen=True, tag="request_finished"):
     """The last event of a request that had started.
 
     Attributes:
@@ -304,7 +304,7 @@ class SlotFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conversation_id: str
 
 
-class StepsMeasured(_Message, tag="steps_measured"):
+class StepsMeasured(_Message, frozen=True, tag="steps_measured"):
     """What the loop did since the last such event, at most ten times a second.
 
     Attributes:
@@ -338,7 +338,7 @@ class StepsMeasured(_Message, tag="steps_measured"):
     slots: tuple[SlotFacts, ...]
 
 
-class MemoryMeasured(_Message, tag="memory_measured"):
+class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
     """Memory of the engine process and its devices, once or twice a second.
 
     Attributes:
@@ -354,7 +354,7 @@ class MemoryMeasured(_Message, tag="memory_measured"):
     devices: tuple[DeviceFacts, ...]
 
 
-class BandwidthMeasured(_Message, tag="bandwidth_measured"):
+class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):
     """Peak read bandwidth of this machine at ``threads``, in bytes per second."""
 
     peak_bytes_per_s: float
@@ -362,7 +362,7 @@ class BandwidthMeasured(_Message, tag="bandwidth_measured"):
     how: str
 
 
-class Logged(_Message, tag="logged"):
+class Logged(_Message, frozen=True, tag="logged"):
     """A line of the engine's own log."""
 
     level: Literal["debug", "info", "warning", "error"]
