@@ -1,0 +1,83 @@
+"""The line of figures under an answer, and why the answer ended, in words.
+
+Pure text. Definitions of the figures stand in ``engine_bridge.metrics.definitions``.
+"""
+
+from __future__ import annotations
+
+from engine_bridge.protocol import RequestFinished, RequestTiming
+
+# A narrow no-break space keeps a number and its unit together at a line's end.
+_NB = "\u202f"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration with three significant digits: ``310 ms``, ``1.24 s``, ``2 min 5 s``."""
+    if seconds < 0.001:
+        return f"{seconds * 1e6:.0f}{_NB}µs"
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.1f}{_NB}ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.0f}{_NB}ms"
+    if seconds < 99.5:
+        return f"{seconds:.2f}{_NB}s" if seconds < 9.95 else f"{seconds:.1f}{_NB}s"
+    return f"{int(seconds) // 60}{_NB}min {int(seconds) % 60}{_NB}s"
+
+
+def bytes_text(size_bytes: float) -> str:
+    """A size in binary units with about three significant digits: ``512 KiB``, ``1.94 GiB``."""
+    size = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < 1000 or unit == "TiB":
+            break
+        size /= 1024
+    digits = 0 if unit == "B" or abs(size) >= 100 else 1 if abs(size) >= 10 else 2
+    return f"{size:.{digits}f}{_NB}{unit}"
+
+
+def speed_text(tok_per_s: float) -> str:
+    """A speed: ``58 tok/s``, below ten with one decimal."""
+    return f"{tok_per_s:.0f}{_NB}tok/s" if tok_per_s >= 9.95 else f"{tok_per_s:.1f}{_NB}tok/s"
+
+
+def answer_figures(timing: RequestTiming) -> str:
+    """TTFT, TPOT, speed, prompt tokens reused and computed, drafts; what was not measured is left out."""
+    parts = []
+    if timing.ttft_s is not None:
+        parts.append(f"TTFT {seconds_text(timing.ttft_s)}")
+    if timing.tpot_s is not None and timing.tpot_s > 0:
+        parts += [f"TPOT {seconds_text(timing.tpot_s)}", speed_text(1 / timing.tpot_s)]
+    computed = timing.prompt_tok - timing.reused_tok
+    parts.append(
+        f"prompt {timing.prompt_tok:,} ({timing.reused_tok:,} reused, {computed:,} computed)"
+    )
+    parts.append(f"{timing.new_tok:,} new")
+    if timing.drafted_tok:
+        share = timing.accepted_tok / timing.drafted_tok
+        parts.append(
+            f"drafted {timing.drafted_tok:,}, accepted {timing.accepted_tok:,} ({share:.0%})"
+        )
+    return " · ".join(parts)
+
+
+def end_text(event: RequestFinished) -> tuple[str | None, bool]:
+    """Why an answer ended, and whether the user has to know it.
+
+    Returns:
+        The words, None for a normal end, and True where something was cut short unasked.
+    """
+    match event.reason:
+        case "end":
+            return None, False
+        case "stop_text":
+            return f"Ended at the stop text {event.detail!r}.", False
+        case "cancelled":
+            return event.detail or "Stopped.", False
+        case "token_limit":
+            return f"The limit of {event.timing.new_tok:,} new tokens is reached.", True
+        case "context_full":
+            return event.detail or "Context full: the slot has no room for another token.", True
+        case "pool_full":
+            return event.detail or "The shared pool is full.", True
+        case "failed":
+            return event.detail or "The engine could not go on.", True

@@ -1,0 +1,167 @@
+"""What a setting's value means here: the muted line under each fader.
+
+Pure text from the configuration, the model, and the planner's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.figures import bytes_text
+from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import BY_KEY
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything a hint may look at.
+
+    Attributes:
+        config: The candidate configuration.
+        model: The loaded model, None without one.
+        plan: The planner's answer for ``config``, None while there is none.
+        effective: What the engine made of the applied configuration.
+        has_gpu: Whether ggml sees a GPU.
+        acceptance: Accepted share of the drafts so far, None without drafts.
+    """
+
+    config: EngineConfig
+    model: ModelFacts | None = None
+    plan: MemoryPlan | None = None
+    effective: EffectiveConfig | None = None
+    has_gpu: bool = False
+    acceptance: float | None = None
+
+
+def hint_for(key: str, situation: Situation) -> str:
+    """The line under the setting ``key``; its help text's first sentence where nothing is special."""
+    writer = _WRITERS.get(key)
+    words = writer(situation) if writer else ""
+    return words or BY_KEY[key].help.split(". ")[0].rstrip(".") + "."
+
+
+def slot_arithmetic(config: EngineConfig) -> str:
+    """The pool in words: ``16,384 = 4 slots × 4,096``."""
+    if not config.kv_unified:
+        per_slot = config.pool_tok // config.slots
+        slots = "1 slot" if config.slots == 1 else f"{config.slots} slots"
+        return f"{config.pool_tok:,} = {slots} × {per_slot:,}"
+    return f"{config.slots} slots share {config.pool_tok:,}, each up to {config.slot_cap_tok:,}"
+
+
+def _context(s: Situation) -> str:
+    words = slot_arithmetic(s.config)
+    if s.model and s.model.ctx_train_tok:
+        words += f" · trained for {s.model.ctx_train_tok:,}"
+    return words
+
+
+def room_for_slots(plan: MemoryPlan, slots: int) -> int | None:
+    """Conversations of this length that fit, the running ones included.
+
+    Linear in what the KV cache and state of one slot take, on the device that is short first.
+    """
+    rooms = []
+    for device in plan.devices:
+        per_slot = device.kv / slots
+        if per_slot <= 0 or device.free < 0:
+            continue
+        rest = device.free - device.weights - device.compute
+        rooms.append(int(max(0.0, rest) // per_slot))
+    return min(rooms) if rooms else None
+
+
+def _slots(s: Situation) -> str:
+    if s.plan is None:
+        return ""
+    room = room_for_slots(s.plan, s.config.slots)
+    if room is None:
+        return ""
+    most = min(room, 256)
+    more = "at least 256" if room >= 256 else f"{most}"
+    return f"memory has room for {more} conversations of this length"
+
+
+def _pool(s: Situation) -> str:
+    if not s.config.kv_unified:
+        return f"follows: {slot_arithmetic(s.config)}"
+    full = s.config.slots * s.config.ctx_per_slot_tok
+    if s.config.pool_tok < full:
+        return f"overcommitted: all slots together could ask for {full:,}"
+    return "every slot can be filled at once"
+
+
+def _cache(key: str) -> Callable[[Situation], str]:
+    def words(s: Situation) -> str:
+        cache_type = CACHE_TYPES[getattr(s.config, key)]
+        share = cache_type.bits_per_value / 16
+        text = "16 bits a value" if share == 1 else ""
+        text = text or f"{cache_type.bits_per_value:g} bits a value, {share:.0%} of f16"
+        if key == "cache_type_v" and cache_type.is_quantised:
+            text += " · needs flash attention"
+        return text
+
+    return words
+
+
+def _flash(s: Situation) -> str:
+    if s.config.flash_attn == "auto" and s.effective is not None:
+        return f"auto; the engine took {s.effective.flash_attn}"
+    return ""
+
+
+def _drafts(s: Situation) -> str:
+    if not s.config.spec_types:
+        return "off: one token a pass"
+    if s.acceptance is None:
+        return "nothing drafted yet; strong on code edits and quotes"
+    return f"{s.acceptance:.0%} of the drafted tokens were accepted so far"
+
+
+def _draft_length(s: Situation) -> str:
+    if not s.config.spec_types:
+        return "takes effect once drafts are on"
+    return f"up to {1 + s.config.ngram_size_m} tokens from one pass"
+
+
+def _layers(s: Situation) -> str:
+    if not s.has_gpu:
+        return "no GPU in this build: every layer runs on the CPU"
+    if s.effective is not None and s.model is not None:
+        return f"{s.effective.n_gpu_layers} of {s.model.layers + 1} are on the GPU now"
+    return ""
+
+
+def _threads(key: str) -> Callable[[Situation], str]:
+    def words(s: Situation) -> str:
+        if getattr(s.config, key) == "auto" and s.effective is not None:
+            return f"auto is {getattr(s.effective, key)} here"
+        return ""
+
+    return words
+
+
+def _ubatch(s: Situation) -> str:
+    if s.plan is None:
+        return ""
+    return f"compute buffers {bytes_text(s.plan.bytes.compute)}"
+
+
+_WRITERS: dict[str, Callable[[Situation], str]] = {
+    "ctx_per_slot_tok": _context,
+    "slots": _slots,
+    "ctx_total_tok": _pool,
+    "cache_type_k": _cache("cache_type_k"),
+    "cache_type_v": _cache("cache_type_v"),
+    "flash_attn": _flash,
+    "spec_types": _drafts,
+    "ngram_size_m": _draft_length,
+    "n_gpu_layers": _layers,
+    "threads": _threads("threads"),
+    "threads_batch": _threads("threads_batch"),
+    "ubatch_tok": _ubatch,
+}

@@ -1,0 +1,309 @@
+"""What the user wants and what the engine runs; the one way from the first to the second.
+
+Holds no widget. A fader goes ``preview`` (while dragging) → ``commit`` (released) → ``apply``; the
+engine's answer comes back as ``applied_changed``. Live settings are applied as soon as they are
+committed, the others wait for ``apply``.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from PySide6.QtCore import QObject, Signal
+
+from engine_bridge.client import EngineClient
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.protocol import (
+    Applied,
+    Apply,
+    CancelLoad,
+    Event,
+    Load,
+    LoadProgressed,
+    PlanReady,
+    Refused,
+)
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.cost import cost_of_change, cost_of_key
+from engine_bridge.settings.row import Applies
+from engine_bridge.settings.rules import Problem, Severity, problems_of, repaired
+
+# Undo keeps this many steps; a configuration is about 500 bytes.
+_UNDO_STEPS = 200
+
+
+class Session(QObject):
+    """Wanted and applied configuration of one engine.
+
+    Signals:
+        wanted_changed: The wanted configuration (``EngineConfig``) after a commit, undo or load.
+        problems_changed: Problems of the candidate, errors first (tuple of ``Problem``).
+        plan_changed: Memory of the candidate (``MemoryPlan``), None while nothing can be planned.
+        applied_changed: What the engine runs now (``Applied``), None without a model.
+        settings_applied: Keys that just took effect (tuple of str); empty after a load.
+        work_changed: ``load``, ``apply`` or the empty string: what the engine is busy with.
+        load_progressed: Fraction 0 to 1 and the stage in words.
+        refused: A ``Refused`` that the user has to see.
+    """
+
+    wanted_changed = Signal(object)
+    problems_changed = Signal(object)
+    plan_changed = Signal(object)
+    applied_changed = Signal(object)
+    settings_applied = Signal(object)
+    work_changed = Signal(str)
+    load_progressed = Signal(float, str)
+    refused = Signal(object)
+
+    def __init__(
+        self, client: EngineClient, start: EngineConfig, parent: QObject | None = None
+    ) -> None:
+        """Begin with ``start`` wanted and nothing applied."""
+        super().__init__(parent)
+        self._client = client
+        self._wanted = start
+        self._candidate = start
+        self._applied: Applied | None = None
+        self._plan: MemoryPlan | None = None
+        self._plan_id: int | None = None
+        self._undo: list[EngineConfig] = []
+        self._redo: list[EngineConfig] = []
+        self._numbers = itertools.count(1)
+        self._pending: Load | Apply | None = None
+        self._seconds: dict[Applies, float] = {}
+        client.event_received.connect(self._on_event_received)
+        client.engine_died.connect(self._on_engine_died)
+
+    # --- What is known ------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> EngineConfig:
+        """The configuration as committed."""
+        return self._wanted
+
+    @property
+    def candidate(self) -> EngineConfig:
+        """The configuration as the faders stand right now, uncommitted drags included."""
+        return self._candidate
+
+    @property
+    def applied(self) -> Applied | None:
+        """What the engine runs, None without a model."""
+        return self._applied
+
+    @property
+    def model(self) -> ModelFacts | None:
+        """Facts of the loaded model."""
+        return self._applied.model if self._applied else None
+
+    @property
+    def plan(self) -> MemoryPlan | None:
+        """The newest plan of the candidate."""
+        return self._plan
+
+    @property
+    def work(self) -> str:
+        """``load``, ``apply`` or the empty string."""
+        if self._pending is None:
+            return ""
+        return "load" if isinstance(self._pending, Load) else "apply"
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step to take back."""
+        return bool(self._undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is a step to take again."""
+        return bool(self._redo)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Rules that the candidate breaks, and what the planner found wrong with it."""
+        found = list(problems_of(self._candidate, self.model))
+        if self._plan is not None:
+            known = {problem.message for problem in found}
+            found += [p for p in self._plan.problems if p.message not in known]
+        return tuple(sorted(found, key=lambda p: p.severity is Severity.WARNING))
+
+    def cost(self) -> Applies | None:
+        """What ``apply`` would cost now; None where nothing differs or nothing is loaded."""
+        return cost_of_change(self._applied.config, self._wanted) if self._applied else None
+
+    def cost_of(self, key: str) -> Applies | None:
+        """What the change of one setting costs; None where it does not differ."""
+        if self._applied is None or key not in self._candidate.changed_from(self._applied.config):
+            return None
+        return cost_of_key(key, self._applied.config, self._candidate)
+
+    def measured_seconds(self, cost: Applies) -> float | None:
+        """How long the last change of this cost took on this model; None before the first."""
+        return self._seconds.get(cost)
+
+    # --- What the user does -------------------------------------------------------------
+
+    def preview(self, key: str, value: object) -> None:
+        """A fader stands at ``value`` but is still held: only the prediction moves.
+
+        Raises:
+            DomainError: If the setting cannot take the value.
+        """
+        self._candidate = self._wanted.with_values({key: value})
+        self._ask_planner()
+
+    def commit(self, key: str, value: object) -> None:
+        """A fader was released at ``value``.
+
+        Raises:
+            DomainError: If the setting cannot take the value.
+        """
+        self._want(self._wanted.with_values({key: value}))
+
+    def want(self, values: dict[str, object]) -> None:
+        """Change several settings in one step that undo takes back as one.
+
+        Raises:
+            DomainError: If a setting is unknown or cannot take its value.
+        """
+        self._want(self._wanted.with_values(values))
+
+    def repair(self, problem: Problem) -> None:
+        """Carry out the change that ``problem`` offers."""
+        self._want(repaired(self._wanted, problem))
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        if self._undo:
+            self._redo.append(self._wanted)
+            self._set_wanted(self._undo.pop())
+
+    def redo(self) -> None:
+        """Do again what was taken back last."""
+        if self._redo:
+            self._undo.append(self._wanted)
+            self._set_wanted(self._redo.pop())
+
+    def load(self, path: str) -> None:
+        """Load a model with the settings as wanted."""
+        self._send(Load(next(self._numbers), self._wanted.with_values({"model_path": path})))
+
+    def reload(self) -> None:
+        """Bring back the model that ran last, after the engine was started anew."""
+        if self._applied is not None:
+            config, self._applied = self._applied.config, None
+            self._send(Load(next(self._numbers), config))
+
+    def cancel_load(self) -> None:
+        """Give up the load under way."""
+        if isinstance(self._pending, Load):
+            self._client.send(CancelLoad())
+
+    def apply(self) -> None:
+        """Make the engine run the wanted configuration."""
+        if self._applied is None or self._pending is not None or self.cost() is None:
+            return
+        self._send(Apply(next(self._numbers), self._wanted))
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _want(self, config: EngineConfig) -> None:
+        if config == self._wanted:
+            # A drag that came back to where it began still has to take its preview back.
+            if self._candidate != config:
+                self._set_wanted(config)
+            return
+        self._undo.append(self._wanted)
+        del self._undo[:-_UNDO_STEPS]
+        self._redo.clear()
+        self._set_wanted(config)
+
+    def _set_wanted(self, config: EngineConfig) -> None:
+        self._wanted = config
+        self._candidate = config
+        self.wanted_changed.emit(config)
+        self._ask_planner()
+        self._apply_live_part()
+
+    def _ask_planner(self) -> None:
+        if self._applied is not None:
+            self._plan_id = self._client.plan(self._candidate)
+        self.problems_changed.emit(self.problems())
+
+    def _apply_live_part(self) -> None:
+        """Apply those wanted changes that cost nothing, leaving the others for the button."""
+        if self._applied is None or self._pending is not None:
+            return
+        running = self._applied.config
+        live = {
+            key: getattr(self._wanted, key)
+            for key in self._wanted.changed_from(running)
+            if cost_of_key(key, running, self._wanted) is Applies.LIVE
+        }
+        target = running.with_values(live)
+        if live and cost_of_change(running, target) is Applies.LIVE:
+            self._send(Apply(next(self._numbers), target))
+
+    def _send(self, command: Load | Apply) -> None:
+        if not self._client.send(command):
+            return
+        self._pending = command
+        self.work_changed.emit(self.work)
+
+    def _on_event_received(self, event: Event) -> None:
+        if isinstance(event, Applied):
+            self._take_applied(event)
+        elif isinstance(event, Refused):
+            self._take_refused(event)
+        elif isinstance(event, PlanReady):
+            self._take_plan(event)
+        elif isinstance(event, LoadProgressed):
+            self.load_progressed.emit(event.fraction, event.stage)
+
+    def _take_applied(self, event: Applied) -> None:
+        before = self._applied
+        was_load = event.model is not None
+        model = event.model or (before.model if before else None)
+        self._applied = Applied(
+            event.request_id, event.config, event.effective, event.cost, event.seconds,
+            event.memory, model,
+        )  # fmt: skip
+        if was_load:
+            self._seconds.clear()
+        self._seconds[Applies(event.cost)] = event.seconds
+        self._pending = None
+        if self._wanted.model_path != event.config.model_path:
+            self._wanted = self._wanted.with_values({"model_path": event.config.model_path})
+            self._candidate = self._wanted
+        changed = () if was_load or before is None else event.config.changed_from(before.config)
+        self._plan = None
+        self.work_changed.emit("")
+        self.applied_changed.emit(self._applied)
+        self.settings_applied.emit(changed)
+        self.wanted_changed.emit(self._wanted)
+        self._ask_planner()
+        self._apply_live_part()
+
+    def _take_refused(self, event: Refused) -> None:
+        if event.command == "plan":
+            if event.request_id == self._plan_id:
+                self._plan = None
+                self.plan_changed.emit(None)
+            return
+        if self._pending is None or event.request_id != self._pending.request_id:
+            return
+        self._pending = None
+        self.work_changed.emit("")
+        self.refused.emit(event)
+
+    def _take_plan(self, event: PlanReady) -> None:
+        if event.plan_id != self._plan_id:
+            return
+        self._plan = event.plan
+        self.plan_changed.emit(event.plan)
+        self.problems_changed.emit(self.problems())
+
+    def _on_engine_died(self, _: object) -> None:
+        self._pending = None
+        self._plan_id = None
+        self.work_changed.emit("")
