@@ -1,0 +1,1 @@
+"""Tests of the two processes and the wire between them."""

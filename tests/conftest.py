@@ -1,0 +1,107 @@
+"""What every test stands on: a desk of its own, no display, and nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtWidgets import QApplication
+
+from tests import models
+from tests.tiny_model import CHATML, TinyLlama, write_tiny_llama
+
+# A thread or process that was told to end gets this long to do it.
+_FAREWELL_S = 5.0
+_XDG = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+_home = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Redirect settings and caches before anything reads them; models are linked, not copied."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    home = Path(tempfile.mkdtemp(prefix="tunedeck-tests-"))
+    config.stash[_home] = home
+    for name in _XDG:
+        os.environ[name] = str(home / name.lower())
+    cache = home / "xdg_cache_home" / "tunedeck"
+    cache.mkdir(parents=True)
+    for model in models.CACHE.glob("*.gguf"):
+        (cache / model.name).symlink_to(model)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the redirected folders."""
+    shutil.rmtree(config.stash[_home], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny base model: llama, F32, 8.8 million parameters, no chat template."""
+    return write_tiny_llama(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def tiny_chat_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model with a ChatML template."""
+    shape = TinyLlama(chat_template=CHATML)
+    return write_tiny_llama(tmp_path_factory.mktemp("models") / "tiny-chat.gguf", shape)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """Fail a test that leaves a thread, child process, active timer or window behind."""
+    threads, children = set(threading.enumerate()), set(psutil.Process().children(recursive=True))
+    qt_before = _qt_objects()
+    yield
+    new_threads = [thread for thread in threading.enumerate() if thread not in threads]
+    for thread in new_threads:
+        thread.join(_FAREWELL_S)
+    new_children = set(psutil.Process().children(recursive=True)) - children
+    _, alive = psutil.wait_procs(new_children, timeout=_FAREWELL_S)
+    left = [f"thread {thread.name}" for thread in new_threads if thread.is_alive()]
+    left += [f"child process {' '.join(_command(child))}" for child in alive]
+    left += [text for key, text in _qt_objects(qt_before).items() if key not in qt_before]
+    for child in alive:
+        child.kill()
+    if left:
+        pytest.fail("left behind: " + "; ".join(left), pytrace=False)
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return [str(process.pid)]
+
+
+def _qt_objects(before: dict[int, str] | None = None) -> dict[int, str]:
+    """Top-level widgets and active timers; given those of before, new ones get a collection."""
+    if QApplication.instance() is None:
+        return {}
+    found = _qt_census()
+    if before is not None and not found.keys() <= before.keys():
+        gc.collect()
+        found = _qt_census()
+    return found
+
+
+def _qt_census() -> dict[int, str]:
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    found = {
+        shiboken6.getCppPointer(widget)[0]: f"widget {type(widget).__name__} {widget.objectName()}"
+        for widget in QApplication.topLevelWidgets()
+    }
+    timers = [thing for thing in gc.get_objects() if isinstance(thing, QTimer)]
+    for timer in timers:
+        if shiboken6.isValid(timer) and timer.isActive():
+            found[shiboken6.getCppPointer(timer)[0]] = f"active timer of {timer.parent()!r}"
+    return found

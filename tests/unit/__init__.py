@@ -1,0 +1,1 @@
+"""Tests that need neither the engine nor a window."""
