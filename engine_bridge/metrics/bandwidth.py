@@ -1,0 +1,133 @@
+"""What a decode step reads, and how that compares with what the memory can deliver.
+
+Pure arithmetic; knows no engine and no hardware. Bytes are bytes, rates bytes per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WeightReads:
+    """Weights that a decode step can touch.
+
+    Attributes:
+        shared_bytes: Bytes every step reads: all but the routed experts. A separate token embedding
+            table does not count, since a step reads one row of it.
+        expert_bytes: Bytes of all routed experts of all layers; 0 for a dense model.
+        experts: Routed experts of a layer; 0 for a dense model.
+        experts_used: Experts one token is sent to.
+    """
+
+    shared_bytes: float
+    expert_bytes: float = 0.0
+    experts: int = 0
+    experts_used: int = 0
+
+    def per_step_bytes(self, tokens: int) -> float:
+        """Bytes expected to be read by one step with ``tokens`` rows, drafted ones included."""
+        if self.experts <= 0 or self.expert_bytes <= 0:
+            return self.shared_bytes
+        distinct = expected_distinct_experts(self.experts, self.experts_used, tokens)
+        return self.shared_bytes + self.expert_bytes * distinct / self.experts
+
+
+@dataclass(frozen=True)
+class KvReads:
+    """KV cache and state that one stream reads in a step.
+
+    Attributes:
+        full_bytes_per_tok: Bytes per token over the layers that attend to everything.
+        window_bytes_per_tok: Bytes per token over the layers with a sliding window.
+        window_tok: Length of that window.
+        state_bytes: Recurrent state, read whole whatever the depth.
+    """
+
+    full_bytes_per_tok: float
+    window_bytes_per_tok: float = 0.0
+    window_tok: int = 0
+    state_bytes: float = 0.0
+
+    def at_depth_bytes(self, depth_tok: int) -> float:
+        """Bytes one stream with ``depth_tok`` tokens in its slot reads in a step."""
+        in_window = min(depth_tok, self.window_tok)
+        return (
+            self.full_bytes_per_tok * depth_tok
+            + self.window_bytes_per_tok * in_window
+            + self.state_bytes
+        )
+
+
+def expected_distinct_experts(experts: int, experts_used: int, tokens: int) -> float:
+    """Experts of a layer that at least one of ``tokens`` tokens is sent to.
+
+    ``E · (1 − (1 − k/E)^B)``: each token misses a given expert with probability ``1 − k/E``.
+    Routing is taken as even and independent; real routers prefer some experts, so this is an
+    upper estimate.
+
+    Args:
+        experts: E, routed experts of a layer, at least 1.
+        experts_used: k, experts a token uses, 0 to E.
+        tokens: B, tokens in the step, 0 or more.
+
+    Raises:
+        ValueError: If a number is out of its range.
+    """
+    if experts < 1 or not 0 <= experts_used <= experts or tokens < 0:
+        raise ValueError(
+            f"No such routing: {tokens} tokens to {experts_used} of {experts} experts."
+        )
+    return experts * (1.0 - (1.0 - experts_used / experts) ** tokens)
+
+
+def bytes_per_step(
+    weights: WeightReads | float,
+    kv: KvReads | float,
+    depths_tok: Iterable[int],
+    rows: int | None = None,
+) -> float:
+    """Bytes one decode step reads: the weights once, and the cache of every stream.
+
+    Args:
+        weights: What there is to read, or plain bytes for a dense model.
+        kv: What a stream reads, or plain bytes per token.
+        depths_tok: Tokens in the slot of each stream of the step.
+        rows: Tokens in the batch where drafts make it more than one per stream.
+
+    Returns:
+        Bytes; 0 for a step without streams, which is no step.
+    """
+    depths = list(depths_tok)
+    if not depths:
+        return 0.0
+    reads = weights if isinstance(weights, WeightReads) else WeightReads(weights)
+    cache = kv if isinstance(kv, KvReads) else KvReads(kv)
+    kv_bytes = sum(cache.at_depth_bytes(depth) for depth in depths)
+    return reads.per_step_bytes(len(depths) if rows is None else rows) + kv_bytes
+
+
+def achieved_bytes_per_s(decode_bytes: float, decode_s: float) -> float | None:
+    """Achieved bandwidth of decode steps, None where no such step ran."""
+    return decode_bytes / decode_s if decode_s > 0 and decode_bytes > 0 else None
+
+
+def mbu(achieved: float | None, peak: float | None) -> float | None:
+    """Share of the peak that decode achieves, 0 to about 1; None where either is unknown.
+
+    Above 1 says that the peak or the bytes per step are wrong, and is shown as it is.
+    """
+    if achieved is None or peak is None or peak <= 0:
+        return None
+    return achieved / peak
+
+
+def decode_ceiling_steps_per_s(peak_bytes_per_s: float | None, step_bytes: float) -> float | None:
+    """Steps per second that the memory allows at most; None where the peak is unknown.
+
+    Without drafts every stream gets one token a step, so this is tokens per second and stream.
+    """
+    if peak_bytes_per_s is None or peak_bytes_per_s <= 0 or step_bytes <= 0:
+        return None
+    return peak_bytes_per_s / step_bytes

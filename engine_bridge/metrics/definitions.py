@@ -1,0 +1,178 @@
+"""What each number means, as text and as arithmetic.
+
+Tools disagree about these words, so the program prints its own definition beside each number.
+Seconds in, seconds out; display units are the charts' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+DEFINITIONS: dict[str, str] = {
+    "ttft": (
+        "Time to first token: from sending the request until its first token. Waiting for a slot "
+        "(queue) and reading the prompt (prefill) are both in it; pipe and paint are what it takes "
+        "until the text is on the screen."
+    ),
+    "tpot": (
+        "Time per output token: (time of the last token − time of the first) / (n − 1). Prefill is "
+        "not in it. There is none for an answer below two tokens."
+    ),
+    "itl": (
+        "Inter-token latency: each gap between two steps that delivered text to a stream. A step "
+        "can deliver several tokens when drafts are accepted, so this is not TPOT. p99: one gap in "
+        "a hundred is longer."
+    ),
+    "stream_speed": "Speed per user: 1 / TPOT, in tokens per second.",
+    "throughput": (
+        "Total throughput: output tokens of all streams in a span of time / the length of the span."
+    ),
+    "goodput": (
+        "Requests of a span of time that kept both limits, TTFT and TPOT, / the length of the span."
+    ),
+    "prefill_speed": (
+        "Prompt tokens computed / time of prefill. Tokens whose cache was reused do not count."
+    ),
+    "acceptance": "Drafted tokens that the model confirmed / drafted tokens.",
+    "tokens_per_pass": (
+        "Tokens expected from one pass of the model: (1 − α^(k+1)) / (1 − α) for k drafted tokens "
+        "of which each is accepted with probability α (Leviathan et al.)."
+    ),
+    "bytes_per_step": (
+        "Bytes a decode step reads: the weights once (of a mixture of experts the part its tokens "
+        "are expected to touch), and the KV cache of every stream at its present depth."
+    ),
+    "bandwidth": (
+        "Achieved bandwidth: bytes per decode step × decode steps per second of decoding. Steps "
+        "with prompt tokens in them are left out, since compute limits those."
+    ),
+    "mbu": (
+        "Model bandwidth utilisation: achieved bandwidth / peak bandwidth of the memory. What is "
+        "missing to 100 % went into compute, waiting and other programs."
+    ),
+    "ceiling": (
+        "Decode ceiling: peak bandwidth / bytes per step. No setting lets decode take more steps a "
+        "second than this; fewer bytes or several tokens a step do."
+    ),
+    "memory": (
+        "Memory of the device the model lies on. Mapped weights are pages of the model file that "
+        "the system can take back; everything else is owned by the engine."
+    ),
+    "unexplained": (
+        "Unexplained: memory the engine was measured to own − what the plan accounts for. The "
+        "engine's program code, drivers and the interpreter are in it."
+    ),
+}
+"""Definition by key, one to three sentences, shown where the number stands."""
+
+
+def ttft_s(sent_s: float, first_token_s: float) -> float:
+    """Time to first token; both times by one clock."""
+    return first_token_s - sent_s
+
+
+def tpot_s(first_token_s: float, last_token_s: float, tokens: int) -> float | None:
+    """Mean time per token after the first; None below two tokens."""
+    return (last_token_s - first_token_s) / (tokens - 1) if tokens >= 2 else None
+
+
+def itl_s(step_s: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Gaps between consecutive steps that delivered tokens.
+
+    Args:
+        step_s: (steps,) times at which steps that delivered tokens ended, seconds, ascending.
+
+    Returns:
+        (steps − 1,) float64, seconds; empty below two steps.
+    """
+    return np.diff(np.asarray(step_s, dtype=np.float64))
+
+
+def percentile(values: Sequence[float] | npt.NDArray[np.float64], percent: float) -> float | None:
+    """A percentile, linear between neighbours; None where no value is finite.
+
+    Args:
+        values: Any numbers; those not finite are left out.
+        percent: 0 to 100.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    return float(np.percentile(finite, percent)) if finite.size else None
+
+
+def stream_speed_tok_s(tpot: float | None) -> float | None:
+    """Tokens per second of one stream; None where TPOT is undefined or 0."""
+    return 1.0 / tpot if tpot is not None and tpot > 0 else None
+
+
+def throughput_tok_s(tokens: int, window_s: float) -> float | None:
+    """Output tokens of all streams per second of the window; None for an empty window."""
+    return tokens / window_s if window_s > 0 else None
+
+
+def goodput_req_s(
+    requests: Iterable[tuple[float | None, float | None]],
+    window_s: float,
+    ttft_limit_s: float,
+    tpot_limit_s: float,
+) -> float | None:
+    """Requests that kept both limits, per second of the window.
+
+    Args:
+        requests: (TTFT, TPOT) in seconds of every request that ended in the window. One without a
+            first token failed; one without a TPOT (a single token) is judged by TTFT alone.
+        window_s: Length of the window.
+        ttft_limit_s: Longest good TTFT.
+        tpot_limit_s: Longest good TPOT.
+
+    Returns:
+        Requests per second; None for an empty window.
+    """
+    if window_s <= 0:
+        return None
+    good = sum(
+        1
+        for ttft, tpot in requests
+        if ttft is not None and ttft <= ttft_limit_s and (tpot is None or tpot <= tpot_limit_s)
+    )
+    return good / window_s
+
+
+def prefill_speed_tok_s(prompt_tok: int, reused_tok: int, prefill_s: float) -> float | None:
+    """Prompt tokens computed per second; None where nothing was computed."""
+    computed = prompt_tok - reused_tok
+    return computed / prefill_s if computed > 0 and prefill_s > 0 else None
+
+
+def acceptance(drafted_tok: int, accepted_tok: int) -> float | None:
+    """Share of drafted tokens that were accepted, 0 to 1; None where none was drafted."""
+    return accepted_tok / drafted_tok if drafted_tok > 0 else None
+
+
+def acceptance_by_position(
+    drafted_at: Sequence[int], accepted_at: Sequence[int]
+) -> tuple[float | None, ...]:
+    """``acceptance`` of each position in the draft; a position accepted nowhere may be missing."""
+    padded = [*accepted_at, *[0] * (len(drafted_at) - len(accepted_at))]
+    return tuple(
+        acceptance(drafted, accepted) for drafted, accepted in zip(drafted_at, padded, strict=False)
+    )
+
+
+def expected_tokens_per_pass(alpha: float, drafted_tok: int) -> float:
+    """Tokens one pass of the target yields on average: ``(1 − α^(k+1)) / (1 − α)``.
+
+    Args:
+        alpha: Probability that a drafted token is accepted, 0 to 1.
+        drafted_tok: k, tokens drafted per pass, 0 or more.
+
+    Raises:
+        ValueError: If a number is out of its range.
+    """
+    if not 0 <= alpha <= 1 or drafted_tok < 0:
+        raise ValueError(f"No such draft: {drafted_tok} tokens at acceptance {alpha}.")
+    # The sum and not the quotient: exact at α = 1 and near it.
+    return float(sum(alpha**position for position in range(drafted_tok + 1)))
