@@ -17,7 +17,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
 from tests import models
-from tests.tiny_model import CHATML, TinyLlama, write_tiny_llama
+from tests.tiny_model import CHATML, TinyLlama, write_tiny_llama, write_tiny_mamba
 
 # A thread or process that was told to end gets this long to do it.
 _FAREWELL_S = 5.0
@@ -54,6 +54,19 @@ def tiny_chat_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model with a ChatML template."""
     shape = TinyLlama(chat_template=CHATML)
     return write_tiny_llama(tmp_path_factory.mktemp("models") / "tiny-chat.gguf", shape)
+
+
+@pytest.fixture(scope="session")
+def tiny_moe_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny mixture of experts: 8 experts a layer, 2 used."""
+    shape = TinyLlama(experts=8, experts_used=2)
+    return write_tiny_llama(tmp_path_factory.mktemp("models") / "tiny-moe.gguf", shape)
+
+
+@pytest.fixture(scope="session")
+def tiny_mamba_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny recurrent model."""
+    return write_tiny_mamba(tmp_path_factory.mktemp("models") / "tiny-mamba.gguf")
 
 
 @pytest.fixture(autouse=True)

@@ -60,6 +60,7 @@ class TinyLlama:
 def write_tiny_llama(path: Path, shape: TinyLlama | None = None) -> Path:
     """Write a dense or mixture-of-experts llama, F32, and return ``path``."""
     shape = shape or TinyLlama()
+    path.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(path.stem)
     writer.add_context_length(shape.ctx_train_tok)
@@ -103,6 +104,73 @@ def _add_llama_layer(weights: _Weights, block: str, shape: TinyLlama) -> None:
         weights.add(f"{block}.ffn_gate.weight", shape.ffn, shape.width)
         weights.add(f"{block}.ffn_up.weight", shape.ffn, shape.width)
         weights.add(f"{block}.ffn_down.weight", shape.width, shape.ffn)
+
+
+@dataclass(frozen=True)
+class TinyMamba:
+    """Shape of a tiny recurrent model: a state a sequence, no KV cache.
+
+    Attributes:
+        layers: Layers.
+        width: Embedding length; the inner length is twice that.
+        conv: Length of the convolution.
+        state: State values of an inner channel.
+        dt_rank: Rank of the time step.
+        ctx_train_tok: Training context the header claims.
+        vocab_tok: Tokens, at least 512.
+        seed: Start of the random weights.
+    """
+
+    layers: int = 2
+    width: int = 128
+    conv: int = 4
+    state: int = 16
+    dt_rank: int = 8
+    ctx_train_tok: int = 4096
+    vocab_tok: int = VOCAB_TOK
+    seed: int = 0
+
+
+def write_tiny_mamba(path: Path, shape: TinyMamba | None = None) -> Path:
+    """Write a recurrent model of the mamba architecture, F32, and return ``path``."""
+    shape = shape or TinyMamba()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = gguf.GGUFWriter(path, "mamba")
+    writer.add_name(path.stem)
+    writer.add_context_length(shape.ctx_train_tok)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(shape.layers)
+    writer.add_feed_forward_length(0)
+    writer.add_head_count(0)
+    writer.add_ssm_conv_kernel(shape.conv)
+    writer.add_ssm_inner_size(2 * shape.width)
+    writer.add_ssm_state_size(shape.state)
+    writer.add_ssm_time_step_rank(shape.dt_rank)
+    writer.add_layer_norm_rms_eps(1e-5)
+    _add_vocabulary(writer, shape.vocab_tok, "")
+
+    weights = _Weights(writer, shape.seed)
+    weights.add("token_embd.weight", shape.vocab_tok, shape.width)
+    weights.add_ones("output_norm.weight", shape.width)
+    for layer in range(shape.layers):
+        _add_mamba_layer(weights, f"blk.{layer}", shape)
+    return _finish(writer, path)
+
+
+def _add_mamba_layer(weights: _Weights, block: str, shape: TinyMamba) -> None:
+    inner, state, rank = 2 * shape.width, shape.state, shape.dt_rank
+    # A is minus exp(log A) with A = 1 … state, as mamba starts it; positive would explode.
+    decay = -np.tile(np.arange(1, state + 1, dtype=np.float32), (inner, 1))
+    weights.add_ones(f"{block}.attn_norm.weight", shape.width)
+    weights.add(f"{block}.ssm_in.weight", 2 * inner, shape.width)
+    weights.add(f"{block}.ssm_conv1d.weight", inner, shape.conv)
+    weights.add_values(f"{block}.ssm_conv1d.bias", np.zeros(inner, dtype=np.float32))
+    weights.add(f"{block}.ssm_x.weight", rank + 2 * state, inner)
+    weights.add(f"{block}.ssm_dt.weight", inner, rank)
+    weights.add_values(f"{block}.ssm_dt.bias", np.zeros(inner, dtype=np.float32))
+    weights.add_values(f"{block}.ssm_a", decay)
+    weights.add_ones(f"{block}.ssm_d", inner)
+    weights.add(f"{block}.ssm_out.weight", shape.width, inner)
 
 
 class _Weights:
