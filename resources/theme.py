@@ -1,0 +1,253 @@
+"""The look as a Qt stylesheet and as colours by palette role, built from the tokens.
+
+Knows Qt's names as text only, so that it can be tested, and read, without Qt. Widgets ask for a
+look by the dynamic property ``role``; the roles are the keys of the rules below.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from resources.tokens import (
+    CONTROL_RADIUS_PX,
+    MONO_FAMILIES,
+    PANEL_RADIUS_PX,
+    SMALL_SCALE,
+    STEP_PX,
+    Palette,
+)
+
+ICONS = Path(__file__).parent / "icons"
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of ``#RRGGBB``, each 0 to 255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """``colour`` with ``share`` (0 to 1) of ``other`` in it, as ``#RRGGBB``."""
+    pairs = zip(channels(colour), channels(other), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in pairs)
+
+
+def relative_luminance(colour: str) -> float:
+    """Relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2.2)."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (channel / 255 for channel in channels(colour))
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast_ratio(colour: str, other: str) -> float:
+    """Contrast of two colours, 1 to 21 (WCAG 2.2)."""
+    lighter, darker = sorted((relative_luminance(colour), relative_luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def palette_roles(palette: Palette) -> dict[str, str]:
+    """Colours by the name of ``QPalette.ColorRole``."""
+    return {
+        "Window": palette.background,
+        "WindowText": palette.text,
+        "Base": palette.panel,
+        "AlternateBase": palette.raised,
+        "Text": palette.text,
+        "PlaceholderText": palette.muted,
+        "Button": palette.raised,
+        "ButtonText": palette.text,
+        "BrightText": palette.warning,
+        "ToolTipBase": palette.raised,
+        "ToolTipText": palette.text,
+        "Highlight": palette.accent,
+        "HighlightedText": palette.on_accent,
+        "Accent": palette.accent,
+        "Link": palette.accent,
+        "LinkVisited": palette.draft,
+        "Light": palette.raised,
+        "Midlight": palette.raised,
+        "Mid": palette.line,
+        "Dark": palette.line,
+        "Shadow": palette.background,
+    }
+
+
+def stylesheet(palette: Palette, body_pt: float) -> str:
+    """The stylesheet of the whole window.
+
+    Args:
+        palette: Colours.
+        body_pt: Size of the system's UI font in points; the other sizes follow it.
+    """
+    return "\n".join(
+        (
+            _text_rules(palette, body_pt),
+            _surface_rules(palette),
+            _button_rules(palette),
+            _field_rules(palette),
+            _view_rules(palette),
+        )
+    )
+
+
+def _text_rules(p: Palette, body_pt: float) -> str:
+    small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
+    families = ", ".join(f'"{family}"' for family in MONO_FAMILIES)
+    mono = f"font-family: {families}"
+    return f"""
+QWidget {{ color: {p.text}; }}
+*[role="heading"], *[role="value"] {{ font-weight: 600; }}
+*[role="muted"] {{ color: {p.muted}; }}
+*[role="hint"] {{ color: {p.muted}; {small}; }}
+*[role="hint-warning"] {{ color: {p.warning}; {small}; }}
+*[role="warning"] {{ color: {p.warning}; }}
+*[role="good"] {{ color: {p.good}; }}
+*[role="mono"] {{ {mono}; }}
+*[role="mono-small"] {{ {mono}; {small}; }}
+QToolTip {{
+    color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
+    padding: {STEP_PX}px; {small};
+}}
+"""
+
+
+def _surface_rules(p: Palette) -> str:
+    return f"""
+QMainWindow, QDialog, *[role="background"] {{ background: {p.background}; }}
+QFrame[role="panel"] {{
+    background: {p.panel}; border: 1px solid {p.line}; border-radius: {PANEL_RADIUS_PX}px;
+}}
+QFrame[role="raised"] {{
+    background: {p.raised}; border: 1px solid {p.line}; border-radius: {CONTROL_RADIUS_PX}px;
+}}
+QFrame[role="banner-error"], QFrame[role="banner-warning"] {{
+    background: {p.panel}; border: 1px solid {p.warning}; border-radius: {PANEL_RADIUS_PX}px;
+}}
+QFrame[role="banner-info"] {{
+    background: {p.panel}; border: 1px solid {p.line}; border-radius: {PANEL_RADIUS_PX}px;
+}}
+QFrame[role="line"] {{ background: {p.line}; border: none; max-height: 1px; }}
+QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
+    background: transparent; border: none;
+}}
+QSplitter::handle, QMainWindow::separator {{ background: {p.background}; }}
+QMainWindow::separator {{ width: {2 * STEP_PX}px; height: {2 * STEP_PX}px; }}
+QMainWindow::separator:hover, QSplitter::handle:hover {{ background: {p.line}; }}
+QDockWidget {{ color: {p.muted}; }}
+"""
+
+
+def _button_rules(p: Palette) -> str:
+    hover = mixed(p.raised, p.text, 0.06)
+    pressed = mixed(p.raised, p.text, 0.12)
+    accent_hover = mixed(p.accent, p.text, 0.15)
+    faint = mixed(p.muted, p.panel, 0.4)
+    return f"""
+QPushButton, QToolButton {{
+    color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
+    border-radius: {CONTROL_RADIUS_PX}px;
+    padding: {STEP_PX}px {2 * STEP_PX + 2}px; min-height: {4 * STEP_PX}px;
+}}
+QPushButton:hover, QToolButton:hover {{ background: {hover}; }}
+QPushButton:pressed, QToolButton:pressed, QPushButton:checked {{ background: {pressed}; }}
+QPushButton:focus, QToolButton:focus {{ border-color: {p.accent}; }}
+QPushButton:disabled, QToolButton:disabled {{ color: {faint}; background: transparent; }}
+QPushButton[role="primary"] {{
+    color: {p.on_accent}; background: {p.accent}; border-color: {p.accent}; font-weight: 600;
+}}
+QPushButton[role="primary"]:hover {{ background: {accent_hover}; }}
+QPushButton[role="primary"]:focus {{ border: 2px solid {p.text}; padding: {STEP_PX - 1}px; }}
+QPushButton[role="primary"]:disabled {{
+    color: {p.muted}; background: {p.raised}; border-color: {p.line};
+}}
+QPushButton[role="flat"], QToolButton[role="flat"] {{
+    background: transparent; border-color: transparent; padding: {STEP_PX // 2}px {STEP_PX}px;
+}}
+QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ background: {p.raised}; }}
+QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="section"] {{
+    background: transparent; border-color: transparent; font-weight: 600; text-align: left;
+    padding: {STEP_PX // 2}px 0;
+}}
+QPushButton[role="section"]:hover {{ color: {p.accent}; }}
+QPushButton[role="section"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="menu"] {{ text-align: left; padding-right: {6 * STEP_PX}px; }}
+QPushButton::menu-indicator {{
+    image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
+    subcontrol-origin: border; subcontrol-position: center right; right: {2 * STEP_PX}px;
+}}
+QToolButton::menu-indicator {{ image: none; }}
+"""
+
+
+def _field_rules(p: Palette) -> str:
+    return f"""
+QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QComboBox {{
+    color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
+    border-radius: {CONTROL_RADIUS_PX}px; padding: {STEP_PX}px {2 * STEP_PX}px;
+    selection-color: {p.on_accent}; selection-background-color: {p.accent};
+}}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QTextBrowser:focus, QComboBox:focus {{
+    border-color: {p.accent};
+}}
+QLineEdit[role="value"] {{
+    background: transparent; border: 1px solid transparent; padding: 0 {STEP_PX}px;
+}}
+QLineEdit[role="value"]:hover {{ border-color: {p.line}; }}
+QLineEdit[role="value"]:focus {{ background: {p.raised}; border-color: {p.accent}; }}
+QLineEdit[role="value"][wrong="true"] {{ border-color: {p.warning}; }}
+QPlainTextEdit[role="command"] {{ background: transparent; border-color: transparent; padding: 0; }}
+QPlainTextEdit[role="command"]:focus {{ border-color: {p.accent}; }}
+QTextEdit[role="bare"], QTextBrowser[role="bare"], QPlainTextEdit[role="bare"] {{
+    background: transparent; border: none; padding: 0;
+}}
+QComboBox::drop-down {{
+    subcontrol-origin: border; subcontrol-position: center right;
+    width: {5 * STEP_PX}px; border: none;
+}}
+QComboBox::down-arrow {{
+    image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
+}}
+QComboBox QAbstractItemView {{
+    background: {p.raised}; border: 1px solid {p.line}; outline: none;
+    selection-background-color: {p.accent}; selection-color: {p.on_accent};
+}}
+"""
+
+
+def _view_rules(p: Palette) -> str:
+    return f"""
+QMenu {{ background: {p.raised}; border: 1px solid {p.line}; padding: {STEP_PX}px; }}
+QMenu::item {{ padding: {STEP_PX}px {4 * STEP_PX}px; border-radius: {STEP_PX}px; }}
+QMenu::item:selected {{ background: {p.accent}; color: {p.on_accent}; }}
+QMenu::item:disabled {{ color: {p.muted}; background: transparent; }}
+QMenu::separator {{ background: {p.line}; height: 1px; margin: {STEP_PX}px; }}
+QTabWidget::pane {{ border: none; }}
+QTabBar {{ qproperty-drawBase: 0; }}
+QTabBar::tab {{
+    color: {p.muted}; background: transparent; border: none;
+    border-bottom: 2px solid transparent; padding: {STEP_PX + 2}px {4 * STEP_PX}px;
+}}
+QTabBar::tab:hover {{ color: {p.text}; }}
+QTabBar::tab:selected {{ color: {p.text}; border-bottom-color: {p.accent}; }}
+QTabBar::tab:focus {{ color: {p.accent}; }}
+QScrollBar {{ background: transparent; border: none; margin: 0; }}
+QScrollBar:vertical {{ width: {2 * STEP_PX}px; }}
+QScrollBar:horizontal {{ height: {2 * STEP_PX}px; }}
+QScrollBar::handle {{ background: {p.line}; border-radius: {STEP_PX}px; }}
+QScrollBar::handle:vertical {{ min-height: {6 * STEP_PX}px; }}
+QScrollBar::handle:horizontal {{ min-width: {6 * STEP_PX}px; }}
+QScrollBar::handle:hover {{ background: {p.muted}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+QProgressBar {{
+    background: {p.line}; border: none; border-radius: {STEP_PX // 2}px;
+    max-height: {STEP_PX}px; min-height: {STEP_PX}px;
+}}
+QProgressBar::chunk {{ background: {p.accent}; border-radius: {STEP_PX // 2}px; }}
+"""
+
+
+def _icon(name: str, palette: Palette) -> str:
+    return (ICONS / f"{name}-{palette.name}.svg").as_posix()
