@@ -41,7 +41,7 @@ def speed_text(tok_per_s: float) -> str:
 
 
 def answer_figures(timing: RequestTiming) -> str:
-    """TTFT, TPOT, speed, prompt tokens reused and computed, drafts; what was not measured is left out."""
+    """TTFT, TPOT, speed, prompt and drafts; what was not measured is left out."""
     parts = []
     if timing.ttft_s is not None:
         parts.append(f"TTFT {seconds_text(timing.ttft_s)}")
@@ -66,18 +66,18 @@ def end_text(event: RequestFinished) -> tuple[str | None, bool]:
     Returns:
         The words, None for a normal end, and True where something was cut short unasked.
     """
-    match event.reason:
-        case "end":
-            return None, False
-        case "stop_text":
-            return f"Ended at the stop text {event.detail!r}.", False
-        case "cancelled":
-            return event.detail or "Stopped.", False
-        case "token_limit":
-            return f"The limit of {event.timing.new_tok:,} new tokens is reached.", True
-        case "context_full":
-            return event.detail or "Context full: the slot has no room for another token.", True
-        case "pool_full":
-            return event.detail or "The shared pool is full.", True
-        case "failed":
-            return event.detail or "The engine could not go on.", True
+    if event.reason == "end":
+        return None, False
+    if event.reason == "stop_text":
+        return f"Ended at the stop text {event.detail!r}.", False
+    if event.reason == "cancelled":
+        return event.detail or "Stopped.", False
+    return event.detail or _CUT_SHORT[event.reason].format(event.timing.new_tok), True
+
+
+_CUT_SHORT = {
+    "token_limit": "The limit of {:,} new tokens is reached.",
+    "context_full": "Context full: the slot has no room for another token.",
+    "pool_full": "The shared pool is full.",
+    "failed": "The engine could not go on.",
+}

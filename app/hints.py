@@ -38,7 +38,7 @@ class Situation:
 
 
 def hint_for(key: str, situation: Situation) -> str:
-    """The line under the setting ``key``; its help text's first sentence where nothing is special."""
+    """The line under the setting ``key``; its help's first sentence where nothing is special."""
     writer = _WRITERS.get(key)
     words = writer(situation) if writer else ""
     return words or BY_KEY[key].help.split(". ")[0].rstrip(".") + "."

@@ -1,0 +1,182 @@
+"""The command line: ``tunedeck`` opens the window; its sub-commands answer without one.
+
+Prints for a person, or one JSON object with ``--json``. Exit status: 0 done, 1 a problem with what
+was asked (said in a sentence), 2 a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.export.targets import TARGETS
+from app.figures import bytes_text
+from app.planning import PlanningError, plan_in_throwaway_process
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.settings.config import EngineConfig, parse_assignments
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.table import SETTINGS
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line ``argv`` (that of the process by default).
+
+    Returns:
+        The exit status.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+    except (DomainError, PlanningError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tunedeck",
+        description="A mixing desk for a local model. Without a command, the window opens.",
+    )
+    parser.set_defaults(run=_run_window, model=None, set=[], theme=None)
+    _add_window_options(parser)
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    plan = commands.add_parser("plan", help="memory that a model would take with some settings")
+    plan.set_defaults(run=_run_plan)
+    _add_model_options(plan)
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+
+    export = commands.add_parser("export", help="the settings as another engine's command line")
+    export.set_defaults(run=_run_export)
+    _add_model_options(export)
+    export.add_argument("--to", choices=sorted(TARGETS), default="llama-server", metavar="TARGET")
+    export.add_argument("--json", action="store_true", help="print one JSON object")
+
+    settings = commands.add_parser("settings", help="list what can be set")
+    settings.set_defaults(run=_run_settings)
+
+    tour = commands.add_parser("tour", help="drive a scripted session and save its pictures")
+    tour.set_defaults(run=_run_tour)
+    tour.add_argument("--out", type=Path, required=True, help="folder for the pictures")
+    tour.add_argument("--model", help="GGUF file (the demo model by default)")
+    tour.add_argument("--theme", choices=("dark", "light"), default="dark")
+    tour.add_argument("--size", default="1440x900", help="width x height of the window")
+    return parser
+
+
+def _add_window_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", help="GGUF file to load at the start")
+    parser.add_argument("--theme", choices=("dark", "light"), help="pin it; follows the system")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="GGUF file")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def _config(arguments: argparse.Namespace) -> EngineConfig:
+    values = parse_assignments(arguments.set)
+    if arguments.model:
+        values["model_path"] = str(Path(arguments.model).expanduser().absolute())
+    return EngineConfig.from_values(values)
+
+
+def _run_window(arguments: argparse.Namespace) -> int:
+    # Qt takes half a second to import; the other commands do without it.
+    from app.main import run_window  # noqa: PLC0415
+
+    return run_window(_config(arguments), theme=arguments.theme)
+
+
+def _run_tour(arguments: argparse.Namespace) -> int:
+    from app.main import run_tour  # noqa: PLC0415
+
+    try:
+        width, height = (int(side) for side in arguments.size.lower().split("x"))
+    except ValueError:
+        print(f"--size takes width x height, e.g. 1440x900; got {arguments.size!r}.",
+              file=sys.stderr)  # fmt: skip
+        return 2
+    return run_tour(
+        arguments.out, model=arguments.model, theme=arguments.theme, size=(width, height)
+    )
+
+
+def _run_plan(arguments: argparse.Namespace) -> int:
+    config = _config(arguments)
+    answer = plan_in_throwaway_process(config)
+    if arguments.json:
+        _print_json(
+            {
+                "model": answer.model,
+                "requested": config.values(),
+                **msgspec.structs.asdict(answer.plan),
+            }
+        )
+    else:
+        print("\n".join(_plan_lines(answer.plan)))
+    return 0 if answer.plan.fits else 1
+
+
+def _run_export(arguments: argparse.Namespace) -> int:
+    config = _config(arguments)
+    answer = plan_in_throwaway_process(config)
+    export = TARGETS[arguments.to](config, answer.plan.effective, answer.model)
+    if arguments.json:
+        _print_json(msgspec.to_builtins(export))
+    else:
+        print(export.text)
+        for note in export.notes:
+            print(f"note: {note}", file=sys.stderr)
+        for key, reason in export.not_carried.items():
+            print(f"not carried: {key}: {reason}", file=sys.stderr)
+    for problem in answer.plan.problems:
+        print(f"{problem.severity}: {problem.message}", file=sys.stderr)
+    return 0
+
+
+def _run_settings(_: argparse.Namespace) -> int:
+    for setting in SETTINGS:
+        default = setting.domain.format(setting.default)
+        print(f"{setting.key} = {default}  [{setting.applies}]\n    {setting.help}")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def _plan_lines(plan: MemoryPlan) -> list[str]:
+    rows = [
+        (name, getattr(plan.bytes, name))
+        for name in ("weights", "weights_mapped", "kv", "recurrent", "compute", "output", "draft")
+    ]
+    lines = [f"{name.replace('_', ' '):<16}{bytes_text(size):>12}" for name, size in rows if size]
+    lines.append(f"{'total':<16}{bytes_text(plan.bytes.total):>12}")
+    for device in plan.devices:
+        need = device.weights + device.kv + device.compute
+        free = f", {bytes_text(device.free)} free" if device.free >= 0 else ""
+        lines.append(f"{device.name}: {bytes_text(need)} needed{free}")
+    if plan.effective is not None:
+        e = plan.effective
+        lines.append(
+            f"{e.slots} slots, {e.ctx_per_slot_tok:,} tokens each, pool {e.ctx_total_tok:,}, "
+            f"flash attention {e.flash_attn}"
+        )
+    lines += [f"{problem.severity}: {problem.message}" for problem in plan.problems]
+    lines.append("fits" if plan.fits else "does not fit")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from app.conversation import Conversation
+from engine_bridge.protocol import ChatMessage
+
+
+def test_that_a_question_opens_an_answer() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Why?")
+    assert conversation.is_answering
+    assert conversation.to_messages() == (ChatMessage("user", "Why?"),)
+
+
+def test_that_words_said_before_a_failure_are_kept() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Why?")
+    conversation.append("Because the ")
+    conversation.finish("failed")
+    assert conversation.turns[-1].text == "Because the "
+    assert conversation.can_continue
+
+
+def test_that_text_after_the_end_of_an_answer_is_not_taken() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Why?")
+    conversation.finish("end")
+    conversation.append("late")
+    assert conversation.turns[-1].text == ""
+
+
+def test_that_the_system_prompt_comes_first_and_only_if_it_says_something() -> None:
+    conversation = Conversation("a", 1, system_prompt="  ")
+    conversation.ask("Hi")
+    assert [m.role for m in conversation.to_messages()] == ["user"]
+    conversation.system_prompt = "Be brief."
+    assert [m.role for m in conversation.to_messages()] == ["system", "user"]
+
+
+def test_that_going_on_takes_up_the_same_answer() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Count")
+    conversation.append("1, 2")
+    conversation.finish("token_limit")
+    conversation.open_answer()
+    conversation.append(", 3")
+    assert [turn.text for turn in conversation.turns] == ["Count", "1, 2, 3"]
+
+
+def test_that_an_answer_without_words_is_dropped_before_a_retry() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Count")
+    conversation.finish("failed")
+    conversation.drop_empty_answer()
+    assert [turn.role for turn in conversation.turns] == ["user"]
+
+
+def test_that_a_completion_is_the_whole_text_as_one() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("Once upon")
+    conversation.append(" a time")
+    conversation.finish("token_limit")
+    assert conversation.to_completion() == (ChatMessage("user", "Once upon a time"),)
+
+
+def test_that_a_title_is_the_first_words_on_one_line() -> None:
+    conversation = Conversation("a", 3)
+    assert conversation.title == "Chat 3"
+    conversation.ask("Rename the class\nto PromptLookup and keep the rest as it is.")
+    assert conversation.title == "Rename the class to PromptL…"

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from app.hints import Situation, hint_for, room_for_slots, slot_arithmetic
+from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import SETTINGS
+
+
+def plan(kv: int, free: int) -> MemoryPlan:
+    device = DeviceBytes("CPU", weights=100, kv=kv, compute=50, free=free, total=free)
+    return MemoryPlan(BytesByUse(), (device,), None, fits=True, problems=(), seconds=0.0)
+
+
+def test_that_every_setting_has_a_hint_on_an_empty_desk() -> None:
+    for setting in SETTINGS:
+        assert hint_for(setting.key, Situation(EngineConfig()))
+
+
+def test_that_the_slot_arithmetic_tells_of_padding() -> None:
+    config = EngineConfig.from_values({"slots": 3, "ctx_per_slot_tok": 2731})
+    assert slot_arithmetic(config) == "8,448 = 3 slots × 2,816"
+
+
+def test_that_a_shared_pool_names_its_cap() -> None:
+    config = EngineConfig.from_values(
+        {"slots": 4, "ctx_per_slot_tok": 8192, "kv_unified": True, "ctx_total_tok": 16384}
+    )
+    assert slot_arithmetic(config) == "4 slots share 16,384, each up to 8,192"
+    assert "overcommitted" in hint_for("ctx_total_tok", Situation(config))
+
+
+def test_that_the_room_counts_what_one_slot_takes() -> None:
+    assert room_for_slots(plan(kv=400, free=1250), slots=4) == 11
+
+
+def test_that_a_model_without_cache_has_no_room_to_count() -> None:
+    assert room_for_slots(plan(kv=0, free=1250), slots=4) is None
+
+
+def test_that_a_quantised_cache_says_its_share_of_f16() -> None:
+    config = EngineConfig.from_values({"cache_type_v": "q8_0"})
+    hint = hint_for("cache_type_v", Situation(config))
+    assert hint == "8.5 bits a value, 53% of f16 · needs flash attention"
