@@ -1,0 +1,480 @@
+"""llama.cpp, thinly: models, contexts and samplers as typed objects.
+
+The only file of the project that imports llama_cpp. Knows what llama-server sets in every field of
+the parameter structs; must not know requests, slots or messages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+# An abort inside ggml would start a debugger to print a trace, which takes seconds or hangs.
+os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+
+import llama_cpp as _binding
+from llama_cpp import llama_cpp as lib
+from llama_cpp._ctypes_extensions import load_shared_library
+
+from engine_bridge.child.breakdown import Breakdown, BufferBytes
+from engine_bridge.child.ggml import Ggml
+from engine_bridge.child.native_log import NativeLog
+from engine_bridge.child.threads import threads_of
+from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.config import EngineConfig
+
+BINDING_VERSION: str = _binding.__version__
+
+_LOAD_MODES = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2, "mmap+mlock": 3, "dio": 4}
+_FLASH = {"auto": -1, "off": 0, "on": 1}
+_FLASH_SAID = re.compile(r"Flash Attention (enabled|not supported)")
+_OVERRIDE_INT, _OVERRIDE_STR = 0, 3  # enum llama_model_kv_override_type
+_CONTROL_ATTRIBUTES = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_USER_DEFINED
+
+
+class LlamaError(RuntimeError):
+    """llama.cpp refused; the message is a sentence that holds its own words."""
+
+
+class LoadCancelledError(LlamaError):
+    """The progress callback asked to stop."""
+
+
+def _find_libraries() -> tuple[ctypes.CDLL, ...]:
+    folder = Path(_binding.__file__).parent / "lib"
+    found = [lib._lib]
+    for name in ("ggml", "ggml-base", "ggml-rpc"):
+        try:
+            found.append(load_shared_library(name, folder))
+        except FileNotFoundError:  # a build without shared parts, or without RPC
+            continue
+    return tuple(found)
+
+
+LOG = NativeLog(lib.llama_log_set, lib.llama_log_callback)
+GGML = Ggml(*_find_libraries())
+_BREAKDOWN = Breakdown(lib._lib, GGML)
+lib.llama_backend_init()
+
+# A second binding of the same function that returns the bare address: no pointer object a step.
+_get_logits = lib._lib["llama_get_logits"]
+_get_logits.argtypes, _get_logits.restype = [ctypes.c_void_p], ctypes.c_void_p
+# strlen(flag) is non-zero once the flag byte is set: an abort callback without Python.
+_strlen = ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen
+_ABORT = lib.ggml_abort_callback(ctypes.cast(_strlen, ctypes.c_void_p).value)
+
+
+def system_info() -> str:
+    """The processor features and backends this build uses, as llama.cpp words it."""
+    return str(lib.llama_print_system_info().decode(errors="replace")).strip()
+
+
+def has_rpc() -> bool:
+    """Whether this build can use devices of other machines."""
+    return bool(lib.llama_supports_rpc())
+
+
+class Model:
+    """Weights and vocabulary of one GGUF file. Close it after its contexts."""
+
+    def __init__(self, handle: Any, config: EngineConfig) -> None:  # noqa: ANN401
+        """Take over ``handle``; use ``load``."""
+        self.handle = handle
+        self.config = config
+        self._vocab = lib.llama_model_get_vocab(handle)
+        self.vocab: int = lib.llama_vocab_n_tokens(self._vocab)
+        self.layers: int = lib.llama_model_n_layer(handle)
+        self.ctx_train_tok: int = lib.llama_model_n_ctx_train(handle)
+        self.window_tok: int = lib.llama_model_n_swa(handle)
+        self.is_recurrent: bool = lib.llama_model_is_recurrent(handle)
+        self.is_hybrid: bool = lib.llama_model_is_hybrid(handle)
+        self.weight_bytes: int = lib.llama_model_size(handle)
+        self.bos: int = lib.llama_vocab_bos(self._vocab)
+        self.eos: int = lib.llama_vocab_eos(self._vocab)
+        self.adds_bos: bool = lib.llama_vocab_get_add_bos(self._vocab)
+        self._piece_buffer = ctypes.create_string_buffer(256)
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        config: EngineConfig,
+        *,
+        no_alloc: bool = False,
+        fast_vocab: tuple[str, int] | None = None,
+        on_progress: Callable[[float], bool] | None = None,
+        quiet: bool = False,
+    ) -> Self:
+        """Load a GGUF file (of a split model: part 1).
+
+        Args:
+            path: The file.
+            config: Placement and load mode are taken from it.
+            no_alloc: Read metadata only and pretend to allocate (dry run).
+            fast_vocab: Architecture and vocabulary size; skips building the vocabulary, which is
+                nearly all the time of a dry run. The model then cannot tokenise.
+            on_progress: Called with 0 to 1; returning False stops the load.
+            quiet: Do not listen to the log (a dry run writes 1,000 lines); a failed load is then
+                tried once more with the log on, for its reason.
+
+        Raises:
+            LoadCancelledError: If ``on_progress`` returned False.
+            LlamaError: If llama.cpp cannot load it, with its words.
+        """
+        cancelled = False
+
+        def progressed(fraction: float, _: object) -> bool:
+            nonlocal cancelled
+            goes_on = True if on_progress is None else on_progress(fraction)
+            cancelled = cancelled or not goes_on
+            return goes_on
+
+        callback = lib.llama_progress_callback(progressed)
+        params, overrides = _model_params(config, no_alloc, fast_vocab)
+        params.progress_callback = callback
+        handle = lib.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
+        if handle is None:
+            with LOG.captured() as log:
+                handle = lib.llama_model_load_from_file(os.fsencode(path), params)
+        del overrides
+        if cancelled:
+            if handle is not None:
+                lib.llama_model_free(handle)
+            raise LoadCancelledError("The load was cancelled.")
+        if handle is None:
+            raise LlamaError(log.cause or "llama.cpp gave no reason.")
+        return cls(handle, config)
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.handle is not None:
+            lib.llama_model_free(self.handle)
+            self.handle = None
+
+    @property
+    def n_gpu_layers(self) -> int:
+        """Layers on a GPU, the output layer counted as one; 0 without a GPU device."""
+        if not any(device.kind in ("gpu", "igpu") for device in GGML.devices()):
+            return 0
+        wanted, most = self.config.n_gpu_layers, self.layers + 1
+        return most if isinstance(wanted, str) else min(wanted, most)
+
+    @property
+    def chat_template(self) -> str:
+        """The template's source, or the empty string."""
+        raw = lib.llama_model_chat_template(self.handle, None)
+        return str(raw.decode(errors="replace")) if raw else ""
+
+    @property
+    def description(self) -> str:
+        """Architecture, size and quantisation in llama.cpp's words."""
+        buffer = ctypes.create_string_buffer(256)
+        lib.llama_model_desc(self.handle, buffer, 256)
+        return buffer.value.decode(errors="replace")
+
+    def special_tokens(self) -> tuple[int, ...]:
+        """Tokens with a meaning of their own; their text in a user's words must stay text."""
+        attribute = lib.llama_vocab_get_attr
+        return tuple(
+            t for t in range(self.vocab) if attribute(self._vocab, t) & _CONTROL_ATTRIBUTES
+        )
+
+    def is_eog(self, token: int) -> bool:
+        """Whether ``token`` ends a generation."""
+        return bool(lib.llama_vocab_is_eog(self._vocab, token))
+
+    def text_of(self, token: int) -> str:
+        """How ``token`` is written in the vocabulary, special ones included."""
+        return str((lib.llama_vocab_get_text(self._vocab, token) or b"").decode(errors="replace"))
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """Bytes that ``token`` adds to a text; special tokens add none unless ``special``.
+
+        For one thread at a time.
+        """
+        size = lib.llama_token_to_piece(self._vocab, token, self._piece_buffer, 256, 0, special)
+        if size < 0:
+            larger = ctypes.create_string_buffer(-size)
+            size = lib.llama_token_to_piece(self._vocab, token, larger, -size, 0, special)
+            return larger.raw[:size]
+        return self._piece_buffer.raw[:size]
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Tokens of ``text``; safe on any thread.
+
+        Args:
+            text: Any text.
+            add_special: Add BOS and EOS where the model wants them.
+            parse_special: Read the text of special tokens as those tokens.
+        """
+        raw = text.encode("utf-8", errors="replace")
+        room = len(raw) + 2
+        tokens = (ctypes.c_int32 * room)()
+        count = lib.llama_tokenize(
+            self._vocab, raw, len(raw), tokens, room, add_special, parse_special
+        )
+        if count < 0:  # never seen: a token has at least a byte
+            tokens = (ctypes.c_int32 * -count)()
+            count = lib.llama_tokenize(
+                self._vocab, raw, len(raw), tokens, -count, add_special, parse_special
+            )
+        return list(tokens[:count])
+
+
+class Batch:
+    """A ``llama_batch`` on numpy arrays of shape (capacity,), int32 but ``wants_logits`` (int8)."""
+
+    def __init__(self, capacity: int) -> None:
+        """Reserve room for ``capacity`` tokens."""
+        self.token = np.zeros(capacity, np.int32)
+        self.pos = np.zeros(capacity, np.int32)
+        self.seq = np.zeros(capacity, np.int32)
+        self.wants_logits = np.zeros(capacity, np.int8)
+        self._ones = np.ones(capacity, np.int32)
+        self._seq_rows = self.seq.ctypes.data + 4 * np.arange(capacity, dtype=np.uint64)
+        self.struct = lib.llama_batch(
+            0,
+            _as_pointer(self.token, lib.llama_token),
+            None,
+            _as_pointer(self.pos, lib.llama_pos),
+            _as_pointer(self._ones, ctypes.c_int32),
+            _as_pointer(self._seq_rows, ctypes.POINTER(lib.llama_seq_id)),
+            _as_pointer(self.wants_logits, ctypes.c_int8),
+        )
+
+
+class Context:
+    """KV cache, compute buffers and output rows on a model. Close it before its model."""
+
+    def __init__(self, handle: Any, model: Model, config: EngineConfig, flash: str) -> None:  # noqa: ANN401
+        """Take over ``handle``; use ``create``."""
+        self.handle = handle
+        self.model = model
+        self.flash_attn = flash
+        self.outputs_max = config.outputs_max
+        self.ctx_tok: int = lib.llama_n_ctx(handle)
+        self.ctx_seq_tok: int = lib.llama_n_ctx_seq(handle)
+        self.batch_tok: int = lib.llama_n_batch(handle)
+        self.ubatch_tok: int = lib.llama_n_ubatch(handle)
+        self.sequences: int = lib.llama_n_seq_max(handle)
+        self._memory = lib.llama_get_memory(handle)
+        self._abort_flag = ctypes.create_string_buffer(2)
+        lib.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))
+        self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
+
+    @classmethod
+    def create(cls, model: Model, config: EngineConfig, *, quiet: bool = False) -> Self:
+        """Build a context as llama-server would for ``config``. Check ``settings.rules`` first.
+
+        Args:
+            model: A loaded or dry model.
+            config: What to build.
+            quiet: Do not listen to the log; ``flash_attn`` then stays ``auto`` where it was.
+
+        Raises:
+            LlamaError: If llama.cpp refuses, with its words.
+        """
+        params = _context_params(config)
+        if quiet and (handle := lib.llama_init_from_model(model.handle, params)) is not None:
+            return cls(handle, model, config, config.flash_attn)
+        with LOG.captured() as log:
+            handle = lib.llama_init_from_model(model.handle, params)
+        if handle is None:
+            raise LlamaError(log.cause or "llama.cpp gave no reason.")
+        return cls(handle, model, config, _flash_made(config, log.lines))
+
+    def close(self) -> None:
+        """Free the buffers."""
+        if self.handle is not None:
+            lib.llama_free(self.handle)
+            self.handle = None
+
+    def memory_breakdown(self) -> tuple[BufferBytes, ...]:
+        """Bytes by buffer type, the output buffer missing from it.
+
+        Raises:
+            NotSupportedError: On other platforms than Linux.
+        """
+        return _BREAKDOWN.read(self.handle)
+
+    def set_threads(self, decode: int, batch: int) -> None:
+        """Change the threads of the next step."""
+        lib.llama_set_n_threads(self.handle, decode, batch)
+
+    @property
+    def threads(self) -> tuple[int, int]:
+        """Decode and prefill threads."""
+        return lib.llama_n_threads(self.handle), lib.llama_n_threads_batch(self.handle)
+
+    def request_abort(self, wanted: bool) -> None:
+        """Set or clear the flag that ends a running ``decode`` (CPU only); from any thread."""
+        self._abort_flag[0] = b"\x01" if wanted else b"\x00"
+
+    def decode(self, batch: Batch, count: int) -> int:
+        """Run the first ``count`` tokens of ``batch``.
+
+        Returns:
+            0, 1 where the KV pool has no room, 2 if aborted, negative for faults.
+        """
+        batch.struct.n_tokens = count
+        return int(lib.llama_decode(self.handle, batch.struct))
+
+    def logits(self) -> NDArray[np.float32]:
+        """Output rows of the last step in batch order, (outputs_max, vocab).
+
+        A view, valid until the next step; only as many rows exist as that step asked for.
+        """
+        address = _get_logits(self.handle)
+        if address != self._logits_at:
+            self._logits_at = address
+            shape = (max(self.outputs_max, self.sequences), self.model.vocab)
+            cells = (ctypes.c_float * (shape[0] * shape[1])).from_address(address)
+            self._logits = np.ctypeslib.as_array(cells).reshape(shape)
+        return self._logits
+
+    def seq_rm(self, seq: int, begin: int, end: int = -1) -> bool:
+        """Forget positions ``begin`` to ``end`` (exclusive, -1: all) of a sequence.
+
+        Returns:
+            False where the memory cannot (a recurrent state is not rewound).
+        """
+        return bool(lib.llama_memory_seq_rm(self._memory, seq, begin, end))
+
+    def seq_pos_min(self, seq: int) -> int:
+        """Lowest position held in every part of the memory, -1 for none."""
+        return int(lib.llama_memory_seq_pos_min(self._memory, seq))
+
+    def seq_pos_max(self, seq: int) -> int:
+        """Highest position held, -1 for none."""
+        return int(lib.llama_memory_seq_pos_max(self._memory, seq))
+
+    def clear(self) -> None:
+        """Forget every sequence, buffers included."""
+        lib.llama_memory_clear(self._memory, True)
+
+    def warm_up(self) -> None:
+        """An empty run that pages the weights in, as llama-server does after a load."""
+        tokens = [t for t in (self.model.bos, self.model.eos) if t >= 0] or [0]
+        batch = Batch(len(tokens))
+        batch.token[:] = tokens
+        batch.pos[:] = range(len(tokens))
+        batch.wants_logits[-1] = 1
+        lib.llama_set_warmup(self.handle, True)
+        self.decode(batch, min(len(tokens), self.batch_tok))
+        self.clear()
+        lib.llama_synchronize(self.handle)
+        lib.llama_set_warmup(self.handle, False)
+
+
+class SamplerChain:
+    """llama.cpp samplers in a row."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        params = lib.llama_sampler_chain_default_params()
+        params.no_perf = True
+        self._chain = lib.llama_sampler_chain_init(params)
+
+    def add(self, kind: str, *arguments: float) -> None:
+        """Append ``llama_sampler_init_<kind>(*arguments)``."""
+        make = getattr(lib, f"llama_sampler_init_{kind}")
+        lib.llama_sampler_chain_add(self._chain, make(*arguments))
+
+    def accept(self, tokens: Sequence[int]) -> None:
+        """Tell the samplers that ``tokens`` are part of the text."""
+        for token in tokens:
+            lib.llama_sampler_accept(self._chain, token)
+
+    def sample(self, context: Context, index: int) -> int:
+        """Draw from the logits of batch token ``index`` and accept what was drawn."""
+        return int(lib.llama_sampler_sample(self._chain, context.handle, index))
+
+    def close(self) -> None:
+        """Free the samplers."""
+        if self._chain is not None:
+            lib.llama_sampler_free(self._chain)
+            self._chain = None
+
+
+def _as_pointer(array: NDArray[Any], kind: Any) -> Any:  # noqa: ANN401
+    return array.ctypes.data_as(ctypes.POINTER(kind))
+
+
+def _flash_made(config: EngineConfig, lines: list[str]) -> str:
+    if config.flash_attn != "auto":
+        return config.flash_attn
+    if CACHE_TYPES[config.cache_type_v].is_quantised:
+        return "on"  # llama_init_from_model turns it on for a quantised V cache
+    said = [match.group(1) for line in lines if (match := _FLASH_SAID.search(line))]
+    return ("on" if said[-1] == "enabled" else "off") if said else "auto"
+
+
+def _model_params(
+    config: EngineConfig, no_alloc: bool, fast_vocab: tuple[str, int] | None
+) -> tuple[Any, Any]:
+    params = lib.llama_model_default_params()
+    params.devices = None  # all of them
+    params.tensor_buft_overrides = None
+    layers = config.n_gpu_layers
+    params.n_gpu_layers = -1 if isinstance(layers, str) else layers
+    params.split_mode = lib.LLAMA_SPLIT_MODE_LAYER
+    params.load_mode = _LOAD_MODES["none" if no_alloc else config.load_mode]
+    params.lazy_mode = 1  # auto
+    params.main_gpu = 0
+    params.tensor_split = None
+    params.vocab_only = False
+    params.check_tensors = False
+    params.use_extra_bufts = True
+    params.no_host = False
+    params.no_alloc = no_alloc
+    params.load_mtp = False
+    if fast_vocab is None:
+        params.kv_overrides = None
+        return params, None
+    architecture, size = fast_vocab
+    overrides = (lib.llama_model_kv_override * 3)()  # the third, empty key ends the list
+    overrides[0].tag, overrides[0].key = _OVERRIDE_STR, b"tokenizer.ggml.model"
+    overrides[0].value.val_str = b"none"
+    overrides[1].tag, overrides[1].key = _OVERRIDE_INT, f"{architecture}.vocab_size".encode()
+    overrides[1].value.val_i64 = size
+    params.kv_overrides = overrides
+    return params, overrides
+
+
+def _context_params(config: EngineConfig) -> Any:  # noqa: ANN401
+    params = lib.llama_context_default_params()
+    params.n_ctx = config.pool_tok
+    params.n_batch, params.n_ubatch = config.batch_tok, config.ubatch_tok
+    params.n_seq_max = config.slots
+    params.n_rs_seq = 0
+    params.n_outputs_max = config.outputs_max
+    params.n_outputs_max_per_seq = config.outputs_per_slot
+    params.n_threads, params.n_threads_batch = threads_of(config)
+    params.ctx_type = 0
+    params.rope_scaling_type = -1  # from the model, as every value below until yarn_orig_ctx
+    params.pooling_type = params.attention_type = -1
+    params.flash_attn_type = _FLASH[config.flash_attn]
+    params.rope_freq_base = params.rope_freq_scale = 0.0
+    params.yarn_ext_factor = params.yarn_attn_factor = -1.0
+    params.yarn_beta_fast = params.yarn_beta_slow = -1.0
+    params.yarn_orig_ctx = 0
+    params.defrag_thold = -1.0
+    params.cb_eval_user_data = None
+    params.type_k = CACHE_TYPES[config.cache_type_k].ggml_type
+    params.type_v = CACHE_TYPES[config.cache_type_v].ggml_type
+    params.embeddings = False
+    params.offload_kqv = config.kv_offload
+    params.no_perf = False
+    params.op_offload = config.op_offload
+    params.swa_full = config.swa_full
+    params.kv_unified = config.kv_unified
+    params.samplers, params.n_samplers = None, 0
+    params.ctx_other = None
+    return params
