@@ -2,8 +2,8 @@
 
 Every length is checked against the size of the file and against fixed limits before it is
 followed, and the file is read through a window of fixed size, so a header that lies costs neither
-memory nor time. Plain reads instead of mmap: a file that shrinks or a drive that goes away raises an
-error here, where a mapped page would kill the process.
+memory nor time. Plain reads instead of mmap: a file that shrinks or a drive that goes away raises
+an error here, where a mapped page would kill the process.
 """
 
 from __future__ import annotations
