@@ -72,6 +72,7 @@ class Session(QObject):
         self._numbers = itertools.count(1)
         self._pending: Load | Apply | None = None
         self._seconds: dict[Applies, float] = {}
+        self._load_path = start.model_path
         client.event_received.connect(self._on_event_received)
         client.engine_died.connect(self._on_engine_died)
 
@@ -108,6 +109,11 @@ class Session(QObject):
         if self._pending is None:
             return ""
         return "load" if isinstance(self._pending, Load) else "apply"
+
+    @property
+    def load_path(self) -> str:
+        """The file asked for last, whether or not it could be loaded."""
+        return self._load_path
 
     @property
     def can_undo(self) -> bool:
@@ -186,6 +192,7 @@ class Session(QObject):
 
     def load(self, path: str) -> None:
         """Load a model with the settings as wanted."""
+        self._load_path = path
         self._send(Load(next(self._numbers), self._wanted.with_values({"model_path": path})))
 
     def reload(self) -> None:

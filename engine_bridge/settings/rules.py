@@ -15,6 +15,7 @@ import msgspec
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
+from engine_bridge.settings.table import BY_KEY
 
 # A dry run costs about 50 bytes of host memory and 25 ns a cell; 16 × 1M cells are 0.5 s and
 # 0.9 GB, and more than any machine of one user holds.
@@ -64,6 +65,13 @@ def repaired(config: EngineConfig, problem: Problem) -> EngineConfig:
     """``config`` with the repair of ``problem`` applied."""
     fix: dict[str, object] = dict(problem.fix)
     return config.with_values(fix)
+
+
+def repair_words(problem: Problem) -> str:
+    """What the repair of ``problem`` does, for a button: ``Set Flash attention to auto``."""
+    rows = [(BY_KEY[key], value) for key, value in problem.fix.items()]
+    parts = [f"{setting.label} to {setting.domain.format(value)}" for setting, value in rows]
+    return f"Set {' and '.join(parts)}" if parts else ""
 
 
 def _quantised_v_needs_flash_attention(

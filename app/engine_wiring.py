@@ -1,0 +1,169 @@
+"""Between the engine's state and the top bar, the banner and the model menu."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.background import Task
+from app.desk import Desk
+from app.library.demo_model import DemoModel, demo_model_path
+from engine_bridge.client import DeathReason, EngineState
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.protocol import Applied, Hello, Refused
+from engine_bridge.settings.rules import repair_words
+from widgets.status_banner import StatusBanner
+from widgets.top_bar import TopBar
+
+# What the buttons of the banner do, by the id they carry.
+_RESTART, _REPAIR, _OPEN = "restart", "repair", "open"
+
+
+class EngineWiring(QObject):
+    """Loads models, shows progress, and tells of refusals and deaths with a way on."""
+
+    def __init__(self, desk: Desk, top: TopBar, banner: StatusBanner, parent: QWidget) -> None:
+        """Connect the widgets to ``desk``."""
+        super().__init__(parent)
+        self._desk = desk
+        self._session = desk.session
+        self._top = top
+        self._banner = banner
+        self._window = parent
+        self._refused: Refused | None = None
+        self._recent: list[str] = []
+        self._waiting_path: str | None = None
+        self._demo: Task | None = None
+        desk.client.state_changed.connect(self._on_state_changed)
+        desk.client.engine_died.connect(self._on_engine_died)
+        desk.client.stall_suspected.connect(self._on_stall_suspected)
+        desk.engine_said_hello.connect(self._on_engine_said_hello)
+        self._session.applied_changed.connect(self._on_applied_changed)
+        self._session.work_changed.connect(self._on_work_changed)
+        self._session.load_progressed.connect(self._on_load_progressed)
+        self._session.refused.connect(self._on_refused)
+        top.model_open_requested.connect(self.ask_for_model)
+        top.model_chosen.connect(self.load)
+        top.demo_requested.connect(self.load_demo)
+        top.restart_requested.connect(self.restart)
+        banner.action_requested.connect(self._on_action_requested)
+        top.set_model(None, None)
+        top.set_state("starting")
+
+    # --- What the user does -------------------------------------------------------------
+
+    def load(self, path: str) -> None:
+        """Load the model at ``path``, as soon as the engine answers."""
+        self._banner.dismiss()
+        if self._desk.client.state in (EngineState.STARTING, EngineState.DEAD):
+            self._waiting_path = path
+            if self._desk.client.state is EngineState.DEAD:
+                self._desk.client.restart()
+            return
+        self._session.load(path)
+
+    def ask_for_model(self) -> None:
+        """Let the user pick a GGUF file."""
+        dialog = QFileDialog(self._window, "Open a model file")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
+        dialog.fileSelected.connect(self.load)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def load_demo(self) -> None:
+        """Fetch the demo model if it is not here yet, and load it."""
+        if self._demo is not None:
+            return
+        self._demo = Task(demo_model_path, self)
+        self._demo.progressed.connect(self._on_load_progressed)
+        self._demo.succeeded.connect(self._on_demo_succeeded)
+        self._demo.failed.connect(self._on_demo_failed)
+        self._top.set_state("loading")
+        self._demo.start()
+
+    def restart(self) -> None:
+        """Start the engine anew; the model that ran is loaded again."""
+        self._banner.dismiss()
+        self._desk.client.restart()
+
+    # --- What came in -------------------------------------------------------------------
+
+    def _on_demo_succeeded(self, demo: DemoModel) -> None:
+        self._demo = None
+        self._top.set_progress(None, "")
+        self.load(str(demo.path))
+
+    def _on_demo_failed(self, error: Exception) -> None:
+        self._demo = None
+        self._top.set_progress(None, "")
+        self._top.set_state(str(self._desk.client.state))
+        self._banner.show_problem(str(error), "", [(_OPEN, "Open a model file…")])
+
+    def _on_engine_said_hello(self, _: Hello) -> None:
+        if self._waiting_path is not None:
+            path, self._waiting_path = self._waiting_path, None
+            self._session.load(path)
+        else:
+            self._session.reload()
+
+    def _on_state_changed(self, state: EngineState) -> None:
+        self._top.set_state(str(state))
+
+    def _on_work_changed(self, work: str) -> None:
+        if not work:
+            self._top.set_progress(None, "")
+
+    def _on_load_progressed(self, fraction: float, stage: str) -> None:
+        self._top.set_progress(fraction, stage)
+
+    def _on_applied_changed(self, applied: Applied) -> None:
+        self._banner.dismiss()
+        model = applied.model
+        if model is None:
+            return
+        self._top.set_model(model.name, model.quantisation)
+        self._top.set_device(self._device_words(applied, model))
+        drafts = ", ".join(applied.config.spec_types)
+        self._top.set_draft(f"Drafts: {drafts}" if drafts else "Drafts: off")
+        self._recent = [model.path, *[p for p in self._recent if p != model.path]][:8]
+        self._top.set_recent(self._recent)
+
+    def _device_words(self, applied: Applied, model: ModelFacts) -> str:
+        hello = self._desk.hello
+        gpus = [d for d in hello.devices if d.kind in ("gpu", "igpu")] if hello else []
+        threads = f"{applied.effective.threads} threads"
+        if not gpus:
+            return f"CPU · {threads}"
+        layers = f"{applied.effective.n_gpu_layers}/{model.layers + 1} layers"
+        return f"{gpus[0].description} · {gpus[0].backend} · {layers} · {threads}"
+
+    def _on_refused(self, event: Refused) -> None:
+        if event.is_cancelled:
+            return
+        self._refused = event
+        actions = [(_REPAIR, repair_words(event.problem))] if event.problem.fix else []
+        if event.command == "load":
+            actions.append((_OPEN, "Open another file…"))
+        self._banner.show_problem(event.problem.message, "", actions)
+
+    def _on_engine_died(self, reason: DeathReason) -> None:
+        self._top.set_progress(None, "")
+        self._banner.show_problem(
+            reason.sentence, "\n".join(reason.stderr_lines), [(_RESTART, "Restart the engine")]
+        )
+
+    def _on_stall_suspected(self, sentence: str) -> None:
+        self._banner.show_problem(sentence, "", [(_RESTART, "Restart the engine")])
+
+    def _on_action_requested(self, action: str) -> None:
+        self._banner.dismiss()
+        if action == _RESTART:
+            self.restart()
+        elif action == _OPEN:
+            self.ask_for_model()
+        elif action == _REPAIR and self._refused is not None:
+            refused, self._refused = self._refused, None
+            self._session.repair(refused.problem)
+            if refused.command == "load" and self._session.applied is None:
+                self._session.load(self._session.load_path)

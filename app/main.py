@@ -1,0 +1,98 @@
+"""The program: an application, a desk, a window."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from app.desk import Desk
+from app.tour import Tour
+from app.window import Window
+from engine_bridge.settings.config import EngineConfig
+from resources.tokens import DARK, LIGHT, Palette
+from widgets.theme import TuneTheme, apply_theme
+
+_PALETTES = {"dark": DARK, "light": LIGHT}
+
+
+def run_window(config: EngineConfig, *, theme: str | None = None) -> int:
+    """Open the window and stay until it is closed.
+
+    Args:
+        config: Settings to start with; without a ``model_path`` the demo model is loaded.
+        theme: ``dark`` or ``light`` to pin it; None follows the system.
+
+    Returns:
+        Exit status.
+    """
+    sentence = missing_display_sentence(sys.platform, dict(os.environ))
+    if sentence:
+        sys.stderr.write(sentence + "\n")
+        return 1
+    app = application()
+    desk = Desk(config)
+    window = _dressed_window(app, desk, theme)
+    desk.open()
+    if config.model_path:
+        window.engine_wiring.load(config.model_path)
+    else:
+        window.engine_wiring.load_demo()
+    window.show()
+    return app.exec()
+
+
+def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int]) -> int:
+    """Drive the scripted session in the real window and save a picture of each step.
+
+    Returns:
+        0 only if each step showed what it should.
+    """
+    if missing_display_sentence(sys.platform, dict(os.environ)):
+        # Pictures need no screen: the same window, drawn into memory.
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    app = application()
+    desk = Desk(EngineConfig())
+    window = _dressed_window(app, desk, theme)
+    window.resize(*size)
+    window.show()
+    tour = Tour(window, out, model)
+    tour.finished.connect(app.exit)
+    desk.open()
+    tour.start()
+    return app.exec()
+
+
+def application() -> QApplication:
+    """The one application object, named so that settings and windows can be told from others'."""
+    existing = QApplication.instance()
+    app = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
+    app.setApplicationName("TuneDeck")
+    app.setDesktopFileName("tunedeck")
+    return app
+
+
+def missing_display_sentence(platform: str, environment: dict[str, str]) -> str:
+    """What to do where no window can be shown; empty where one can."""
+    if platform != "linux" or environment.get("QT_QPA_PLATFORM"):
+        return ""
+    if environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"):
+        return ""
+    return (
+        "There is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set), so no window can "
+        "open. On a machine without a screen run it as `xvfb-run -a make run` (package xvfb)."
+    )
+
+
+def _dressed_window(app: QApplication, desk: Desk, theme: str | None) -> Window:
+    palette: Palette
+    if theme is not None:
+        palette = _PALETTES[theme]
+        apply_theme(app, palette)
+        return Window(desk, palette)
+    follower = TuneTheme(app)
+    window = Window(desk, follower.palette)
+    follower.palette_changed.connect(window.set_palette)
+    return window

@@ -1,0 +1,202 @@
+"""Between the session and everything that shows or moves a setting."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.desk import Desk
+from app.export.targets import TARGETS
+from app.hints import Situation, hint_for
+from engine_bridge.hardware.machine import MemorySnapshot
+from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.protocol import Applied
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import IntDomain
+from engine_bridge.settings.row import Applies, Group
+from engine_bridge.settings.rules import Problem, Severity
+from engine_bridge.settings.table import BY_KEY, SETTINGS
+from widgets.command_bar import CommandBar
+from widgets.top_bar import TopBar
+from widgets.tune_panel import TunePanel
+
+_LEVELS = {Applies.LIVE: "live", Applies.CONTEXT: "context", Applies.RELOAD: "reload"}
+# Settings that say nothing while another one is off.
+_DEPENDENT = {
+    "ctx_total_tok": ("kv_unified", True),
+    "ngram_size_m": ("spec_types", ("ngram-simple",)),
+    "ngram_size_n": ("spec_types", ("ngram-simple",)),
+}
+# One refresh serves all signals that come together when something changes.
+_REFRESH_MS = 15
+
+
+class TuneWiring(QObject):
+    """Faders to session, session to faders, memory bar, Apply button and command line."""
+
+    def __init__(
+        self, desk: Desk, tune: TunePanel, top: TopBar, command: CommandBar, parent: QObject
+    ) -> None:
+        """Connect the widgets to the session of ``desk``."""
+        super().__init__(parent)
+        self._desk = desk
+        self._session = desk.session
+        self._tune = tune
+        self._top = top
+        self._command = command
+        self._target = next(iter(TARGETS))
+        self._machine: MemorySnapshot | None = None
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setSingleShot(True)
+        self._refresh_timer.setInterval(_REFRESH_MS)
+        self._refresh_timer.timeout.connect(self._refresh)
+        session = self._session
+        session.wanted_changed.connect(self._on_wanted_changed)
+        session.problems_changed.connect(lambda _: self._refresh_soon())
+        session.plan_changed.connect(lambda _: self._refresh_soon())
+        session.applied_changed.connect(self._on_applied_changed)
+        session.work_changed.connect(lambda _: self._refresh_soon())
+        desk.engine_said_hello.connect(lambda _: self._refresh_soon())
+        desk.hardware_measured.connect(self._on_hardware_measured)
+        desk.chats.answer_finished.connect(lambda *_: self._refresh_soon())
+        tune.changing.connect(session.preview)
+        tune.changed.connect(session.commit)
+        tune.repair_requested.connect(session.repair)
+        top.apply_requested.connect(session.apply)
+        top.undo_requested.connect(session.undo)
+        top.redo_requested.connect(session.redo)
+        top.cancel_requested.connect(session.cancel_load)
+        command.target_changed.connect(self._on_target_changed)
+        tune.set_values(session.wanted.values())
+        self._refresh()
+
+    # --- What came in -------------------------------------------------------------------
+
+    def _on_wanted_changed(self, wanted: EngineConfig) -> None:
+        self._tune.set_values(wanted.values())
+        self._refresh_soon()
+
+    def _on_applied_changed(self, applied: Applied) -> None:
+        if applied.model is not None:
+            self._set_stops(applied.model.ctx_train_tok, applied.model.layers)
+        self._refresh_soon()
+
+    def _on_hardware_measured(self, snapshot: MemorySnapshot) -> None:
+        self._machine = snapshot
+        self._refresh_soon()
+
+    def _on_target_changed(self, target: str) -> None:
+        self._target = target
+        self._refresh_soon()
+
+    def _set_stops(self, trained_tok: int, layers: int) -> None:
+        context = BY_KEY["ctx_per_slot_tok"].domain
+        if trained_tok and isinstance(context, IntDomain):
+            stops = {stop for stop in context.stops if stop <= trained_tok} | {trained_tok}
+            self._tune.row("ctx_per_slot_tok").set_stops(tuple(sorted(stops)))
+        if layers:
+            # llama.cpp counts the output layer as one more.
+            self._tune.row("n_gpu_layers").set_stops(tuple(range(layers + 2)))
+
+    # --- What goes out ------------------------------------------------------------------
+
+    def _refresh_soon(self) -> None:
+        if not self._refresh_timer.isActive():
+            self._refresh_timer.start()
+
+    def _refresh(self) -> None:
+        problems = self._session.problems()
+        self._tune.set_problems(problems)
+        self._refresh_rows(problems)
+        self._refresh_memory()
+        self._refresh_apply(problems)
+        self._refresh_command()
+
+    def _refresh_rows(self, problems: tuple[Problem, ...]) -> None:
+        applied = self._session.applied
+        effective = applied.effective if applied else None
+        candidate = self._session.candidate
+        plan = self._session.plan
+        situation = Situation(
+            candidate, self._session.model, plan, effective, self._desk.has_gpu,
+            self._desk.acceptance,
+        )  # fmt: skip
+        wrong: dict[str, Problem] = {}
+        for problem in problems:
+            wrong.setdefault(problem.keys[0] if problem.keys else "", problem)
+        for setting in SETTINGS:
+            key = setting.key
+            if setting.group is Group.MODEL:
+                continue
+            row = self._tune.row(key)
+            blocked = wrong.get(key)
+            row.set_hint(
+                blocked.message if blocked else hint_for(key, situation), blocked is not None
+            )
+            cost = self._session.cost_of(key)
+            shown = cost or setting.applies
+            row.set_badge(self._cost_words(shown), _LEVELS[shown])
+            row.set_effective(_effective_words(key, candidate, applied, effective))
+        self._tune.set_enabled_keys(self._enabled_keys(candidate))
+
+    def _cost_words(self, cost: Applies) -> str:
+        seconds = self._session.measured_seconds(cost)
+        if cost is Applies.LIVE or seconds is None:
+            return str(cost)
+        return f"{cost} {seconds:.1f}\u202fs"
+
+    def _enabled_keys(self, candidate: EngineConfig) -> set[str]:
+        enabled = {setting.key for setting in SETTINGS}
+        for key, (other, value) in _DEPENDENT.items():
+            if getattr(candidate, other) != value:
+                enabled.discard(key)
+        if not self._desk.has_gpu:
+            enabled -= {"n_gpu_layers", "kv_offload", "op_offload"}
+        return enabled
+
+    def _refresh_memory(self) -> None:
+        bar = self._tune.memory_bar
+        applied = self._session.applied
+        machine = self._machine
+        if machine is None:
+            return
+        bar.set_present(
+            applied.memory if applied else None,
+            machine.others_bytes,
+            machine.capacity_bytes,
+            machine.label,
+        )
+        plan = self._session.plan
+        differs = applied is not None and self._session.candidate != applied.config
+        bar.set_predicted(plan if differs else None)
+
+    def _refresh_apply(self, problems: tuple[Problem, ...]) -> None:
+        cost = self._session.cost()
+        errors = [p.message for p in problems if p.severity is Severity.ERROR]
+        reason = errors[0] if errors else None
+        if self._session.work:
+            reason = "The engine is being changed."
+        seconds = self._session.measured_seconds(cost) if cost else None
+        self._top.set_apply(str(cost) if cost else None, seconds, reason)
+        self._top.set_history(self._session.can_undo, self._session.can_redo)
+
+    def _refresh_command(self) -> None:
+        applied = self._session.applied
+        wanted = self._session.wanted
+        effective = applied.effective if applied and applied.config == wanted else None
+        if effective is None and self._session.plan is not None:
+            effective = self._session.plan.effective
+        export = TARGETS[self._target](wanted, effective, self._session.model)
+        self._command.set_export(export.text, export.notes, export.not_carried)
+
+
+def _effective_words(
+    key: str, candidate: EngineConfig, applied: Applied | None, effective: EffectiveConfig | None
+) -> str | None:
+    """What the engine made of an applied setting, where that is not what was asked for."""
+    if applied is None or effective is None or not hasattr(effective, key):
+        return None
+    value = getattr(candidate, key)
+    made = getattr(effective, key)
+    if value != getattr(applied.config, key) or made == value:
+        return None
+    return f"{made:,}" if isinstance(made, int) and not isinstance(made, bool) else str(made)
