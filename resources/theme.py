@@ -85,6 +85,8 @@ def stylesheet(palette: Palette, body_pt: float) -> str:
             _text_rules(palette, body_pt),
             _surface_rules(palette),
             _button_rules(palette),
+            _segment_rules(palette),
+            _badge_rules(palette, body_pt),
             _field_rules(palette),
             _view_rules(palette),
         )
@@ -172,12 +174,53 @@ QPushButton[role="section"] {{
 }}
 QPushButton[role="section"]:hover {{ color: {p.accent}; }}
 QPushButton[role="section"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="value-menu"] {{
+    background: transparent; border-color: transparent; border-radius: {STEP_PX}px;
+    font-weight: 600; text-align: right; min-height: 0;
+    padding: 0 {7 * STEP_PX + 1}px 0 {STEP_PX // 2}px;
+}}
+QPushButton[role="value-menu"]:hover {{ border-color: {p.line}; }}
+QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="value-menu"]::menu-indicator {{ right: {2 * STEP_PX + 2}px; }}
 QPushButton[role="menu"] {{ text-align: left; padding-right: {6 * STEP_PX}px; }}
 QPushButton::menu-indicator {{
     image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
     subcontrol-origin: border; subcontrol-position: center right; right: {2 * STEP_PX}px;
 }}
 QToolButton::menu-indicator {{ image: none; }}
+"""
+
+
+def _segment_rules(p: Palette) -> str:
+    radius = f"{CONTROL_RADIUS_PX}px"
+    return f"""
+*[role^="segment"] {{
+    color: {p.muted}; background: {p.raised}; border: 1px solid {p.line}; border-radius: 0;
+    padding: {STEP_PX // 2}px {STEP_PX}px;
+}}
+*[role="segment-middle"], *[role="segment-last"] {{ border-left: none; }}
+*[role="segment-first"] {{
+    border-top-left-radius: {radius}; border-bottom-left-radius: {radius};
+}}
+*[role="segment-last"] {{
+    border-top-right-radius: {radius}; border-bottom-right-radius: {radius};
+}}
+*[role^="segment"]:hover {{ color: {p.text}; }}
+*[role^="segment"]:checked {{
+    color: {p.text}; background: {mixed(p.raised, p.accent, 0.25)}; font-weight: 600;
+}}
+*[role^="segment"]:checked:focus {{ border: 2px solid {p.accent}; }}
+*[role^="segment"]:disabled {{ color: {mixed(p.muted, p.panel, 0.4)}; }}
+"""
+
+
+def _badge_rules(p: Palette, body_pt: float) -> str:
+    return f"""
+QLabel[role="badge"], QLabel[role="badge-warning"] {{
+    color: {p.muted}; border: 1px solid {p.line}; border-radius: {2 * STEP_PX - 1}px;
+    padding: 0 {STEP_PX + 2}px; font-size: {body_pt * SMALL_SCALE:.2f}pt;
+}}
+QLabel[role="badge-warning"] {{ color: {p.warning}; border-color: {p.warning}; }}
 """
 
 
@@ -192,7 +235,8 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QTextBrowser:focus, QCom
     border-color: {p.accent};
 }}
 QLineEdit[role="value"] {{
-    background: transparent; border: 1px solid transparent; padding: 0 {STEP_PX}px;
+    background: transparent; border: 1px solid transparent; padding: 0 {STEP_PX // 2}px 0 0;
+    border-radius: {STEP_PX}px;
 }}
 QLineEdit[role="value"]:hover {{ border-color: {p.line}; }}
 QLineEdit[role="value"]:focus {{ background: {p.raised}; border-color: {p.accent}; }}

@@ -1,0 +1,67 @@
+"""A label of one line that shortens its text to the room there is and keeps all of it in reach."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from resources.tokens import STEP_PX
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text; what does not fit is in the tooltip and the accessible name."""
+
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        """Show ``text``, shortened at the end or as ``mode`` says."""
+        super().__init__(parent)
+        self._full = ""
+        self._tip = ""
+        self._mode = mode
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    def set_text(self, text: str, tip: str = "") -> None:
+        """Show ``text``; ``tip`` is the tooltip where the text itself fits."""
+        self._full, self._tip = text, tip
+        self.setAccessibleName(text)
+        self._elide()
+        self.updateGeometry()
+
+    def full_text(self) -> str:
+        """The text before it was shortened."""
+        return self._full
+
+    def sizeHint(self) -> QSize:
+        """Room for all of the text."""
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance(self._full) + 2, metrics.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Any width will do; the height is a line's, also for an empty text."""
+        return QSize(4 * STEP_PX, self.fontMetrics().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten to the new width."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._elide()
+            self.updateGeometry()
+
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self._full, self._mode, self.width())
+        if shown != self.text():
+            self.setText(shown)
+        is_short = shown != self._full
+        self.setToolTip("\n\n".join(filter(None, (self._full if is_short else "", self._tip))))
