@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from app.session import Session
+from engine_bridge.client import EngineClient
+from engine_bridge.protocol import Apply, CancelLoad, Load, PlanReady, Refused
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.row import Applies
+from engine_bridge.settings.rules import Problem
+from tests.unit.fake_client import EMPTY_PLAN, FakeClient, applied, model_facts
+
+
+@pytest.fixture
+def client() -> FakeClient:
+    return FakeClient()
+
+
+@pytest.fixture
+def session(client: FakeClient) -> Session:
+    return Session(cast(EngineClient, client), EngineConfig())
+
+
+def load(session: Session, client: FakeClient) -> None:
+    session.load("/m.gguf")
+    command = client.sent[-1]
+    assert isinstance(command, Load)
+    client.event_received.emit(
+        applied(command.config, request_id=command.request_id, model=model_facts())
+    )
+
+
+def test_that_dragging_asks_the_planner_and_commits_nothing(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.preview("ctx_per_slot_tok", 8192)
+    assert client.planned[-1].ctx_per_slot_tok == 8192
+    assert session.wanted.ctx_per_slot_tok == 4096
+    assert not session.can_undo
+
+
+def test_that_a_drag_released_where_it_began_takes_its_preview_back(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.preview("ctx_per_slot_tok", 8192)
+    session.commit("ctx_per_slot_tok", 4096)
+    assert client.planned[-1].ctx_per_slot_tok == 4096
+    assert not session.can_undo
+
+
+def test_that_a_live_setting_is_applied_at_once(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    session.commit("temperature", 0.0)
+    command = client.sent[-1]
+    assert isinstance(command, Apply)
+    assert command.config.temperature == 0.0
+
+
+def test_that_a_live_setting_does_not_take_a_waiting_context_change_along(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    session.commit("temperature", 0.0)
+    command = client.sent[-1]
+    assert isinstance(command, Apply)
+    assert (command.config.temperature, command.config.slots) == (0.0, 4)
+    client.event_received.emit(applied(command.config, request_id=command.request_id, cost="live"))
+    assert session.wanted.slots == 8
+    assert session.cost() is Applies.CONTEXT
+
+
+def test_that_a_context_change_waits_for_apply(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    assert isinstance(client.sent[-1], Load)
+    session.apply()
+    assert isinstance(client.sent[-1], Apply)
+    assert session.work == "apply"
+
+
+def test_that_undo_and_redo_walk_the_commits(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    session.commit("cache_type_k", "q8_0")
+    session.undo()
+    assert (session.wanted.slots, session.wanted.cache_type_k) == (8, "f16")
+    session.undo()
+    assert session.wanted.slots == 4
+    session.redo()
+    session.redo()
+    assert (session.wanted.slots, session.wanted.cache_type_k) == (8, "q8_0")
+    assert not session.can_redo
+
+
+def test_that_a_new_change_forgets_what_could_be_redone(session: Session) -> None:
+    session.commit("slots", 8)
+    session.undo()
+    session.commit("slots", 2)
+    assert not session.can_redo
+
+
+def test_that_the_cost_of_a_change_is_the_time_it_took_last(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    assert session.measured_seconds(Applies.RELOAD) == 2.9
+    assert session.measured_seconds(Applies.CONTEXT) is None
+
+
+def test_that_a_refused_load_leaves_what_ran(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    seen: list[Refused] = []
+    session.refused.connect(seen.append)
+    session.load("/broken.gguf")
+    client.event_received.emit(
+        Refused("load", client.sent[-1].request_id, Problem(("model_path",), "It is broken."))  # type: ignore[union-attr]
+    )
+    assert [event.problem.message for event in seen] == ["It is broken."]
+    assert session.wanted.model_path == "/m.gguf"
+    assert session.work == ""
+
+
+def test_that_the_plan_of_an_older_drag_is_not_shown(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    session.preview("slots", 5)
+    session.preview("slots", 6)
+    shown: list[object] = []
+    session.plan_changed.connect(shown.append)
+    client.event_received.emit(PlanReady(len(client.planned) - 1, EMPTY_PLAN))
+    assert not shown
+    client.event_received.emit(PlanReady(len(client.planned), EMPTY_PLAN))
+    assert shown == [EMPTY_PLAN]
+
+
+def test_that_a_broken_rule_is_named_and_repaired_in_one_step(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.want({"cache_type_v": "q8_0", "flash_attn": "off"})
+    problem = session.problems()[0]
+    session.repair(problem)
+    assert session.problems() == ()
+    assert session.wanted.flash_attn == "auto"
+    session.undo()
+    assert session.wanted.flash_attn == "off"
+
+
+def test_that_after_a_death_the_last_good_configuration_is_brought_back(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    session.apply()
+    client.engine_died.emit(None)
+    assert session.work == ""
+    session.reload()
+    command = client.sent[-1]
+    assert isinstance(command, Load)
+    assert command.config.slots == 4
+    assert session.wanted.slots == 8
+
+
+def test_that_only_a_load_can_be_cancelled(session: Session, client: FakeClient) -> None:
+    session.cancel_load()
+    assert not client.sent
+    session.load("/m.gguf")
+    session.cancel_load()
+    assert isinstance(client.sent[-1], CancelLoad)
+
+
+def test_that_a_value_outside_its_domain_is_refused_not_clipped(session: Session) -> None:
+    with pytest.raises(DomainError, match="outside 1 to 256"):
+        session.commit("slots", 300)
+    assert session.wanted.slots == 4
