@@ -126,7 +126,7 @@ def source_dir(cache_dir: Path, version: str) -> Path:
 
 def _fetch(version: str, cache_dir: Path) -> None:
     say(f"fetching the source package of {DISTRIBUTION} {version} (77 MB)")
-    # pip prepares the metadata of what it downloads, in an environment of its own; nothing is built.
+    # pip prepares the metadata of what it downloads, in an environment apart; nothing is built.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
     command += ["--no-binary", DISTRIBUTION, f"{DISTRIBUTION}=={version}", "--dest", str(cache_dir)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,0 +1,140 @@
+"""``make bench``: the engine against the ``llama-server`` of the same source, and the planner.
+
+Writes ``build/bench/engine.json`` and ``build/bench/planner.json`` and prints their tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine_bridge.gguf_file import read_model_facts
+from tests import models
+from tests.bench import llama_server, machine, report
+from tests.bench.cells import CellPlan, CellResult, measure
+from tests.bench.engine import Engine
+from tests.bench.peer import Peer
+from tests.bench.work import Contender, ContenderError, Layout
+from tests.tiny_model import write_tiny_llama
+
+OUT = llama_server.LINK.parent
+STREAMS = (1, 4, 8)
+PAIRS = 7
+QUICK_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class BenchModel:
+    """A model of the bench.
+
+    Attributes:
+        name: Name in the report.
+        find: Gives its file.
+        prompt_tok: Tokens of a prompt.
+        new_tok: Tokens each stream generates, by number of streams; with the prompts 2 to 4 s a
+            run on two cores.
+        pairs: Pairs of runs in a cell, 7 at least.
+    """
+
+    name: str
+    find: Callable[[], Path]
+    prompt_tok: int
+    new_tok: dict[int, int]
+    pairs: int = PAIRS
+
+
+def _tiny() -> Path:
+    OUT.mkdir(parents=True, exist_ok=True)
+    return write_tiny_llama(OUT / "tiny.gguf")
+
+
+MODELS = {
+    # Short runs, which the scheduler's whims hit hardest: more of them.
+    "tiny": BenchModel("tiny", _tiny, 128, {1: 1536, 4: 1024, 8: 512}, pairs=15),
+    "gemma": BenchModel("gemma-3-270m", models.find_gemma, 128, {1: 160, 4: 64, 8: 48}),
+    "qwen": BenchModel(
+        "qwen2.5-coder-0.5b",
+        lambda: models.find_packaged(models.QWEN_05B),
+        64,
+        {1: 96, 4: 40, 8: 24},
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the bench; the exit code is 1 if something could not be measured."""
+    args = _parse(arguments)
+    # Whoever asks for the bench asks for its models.
+    os.environ.setdefault("TUNEDECK_FETCH", "1")
+    try:
+        binary = llama_server.build()
+        _bench_engine(args, binary)
+    except (llama_server.BuildError, models.ModelMissingError, ContenderError) as error:
+        print(f"make bench: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--streams", nargs="+", type=int, choices=STREAMS, default=list(STREAMS))
+    parser.add_argument("--quick", action="store_true", help="3 pairs of shorter runs")
+    parser.add_argument("--pairs", type=int, default=None, help=f"pairs a cell ({PAIRS})")
+    parser.add_argument(
+        "--against-itself",
+        action="store_true",
+        help="llama-server on both sides: how far from 1 the noise alone goes",
+    )
+    return parser.parse_args(arguments)
+
+
+def _bench_engine(args: argparse.Namespace, binary: Path) -> None:
+    peer_name = f"llama-server of llama-cpp-python {llama_server.installed_version()}"
+
+    def start_peer(layout: Layout) -> Contender:
+        return Peer(binary, layout, peer_name)
+
+    start_engine = start_peer if args.against_itself else Engine
+    results: list[CellResult] = []
+    for plan, pairs in _plans(args):
+        begun = time.monotonic()
+        result = measure(plan, start_engine, start_peer, pairs)
+        results.append(result)
+        aggregate = result.figures[0].ratio
+        llama_server.say(
+            f"{plan.model}, {plan.streams} streams: {pairs} pairs in "
+            f"{time.monotonic() - begun:.0f} s, aggregate ratio {aggregate.value:.3f}"
+        )
+    print()
+    print(report.table(results))
+    content = report.as_json(results, machine.describe(), result.engine_name, peer_name)
+    is_whole = len(results) == len(MODELS) * len(STREAMS)
+    is_whole = is_whole and not (args.quick or args.pairs or args.against_itself)
+    path = OUT / ("engine.json" if is_whole else "engine-partial.json")
+    report.write(path, content)
+    print(f"written: {path}")
+
+
+def _plans(args: argparse.Namespace) -> list[tuple[CellPlan, int]]:
+    """The cells asked for, each with its number of pairs."""
+    plans = []
+    for key in args.models:
+        model = MODELS[key]
+        path = model.find()
+        vocab = read_model_facts(path).vocab
+        pairs = args.pairs or (QUICK_PAIRS if args.quick else model.pairs)
+        for streams in args.streams:
+            new_tok = model.new_tok[streams] // (2 if args.quick else 1)
+            plan = CellPlan(model.name, path, vocab, streams, model.prompt_tok, new_tok)
+            plans.append((plan, pairs))
+    return plans
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Measures cells: one model at one number of streams, in pairs of runs that alternate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_bridge.settings.config import pad_context_tok
+from tests.bench import stats
+from tests.bench.machine import Bystanders, idle_cores, usable_cores
+from tests.bench.work import Contender, Layout, RunFigures, Work, random_work
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """What a cell runs.
+
+    Attributes:
+        model: Name in the report.
+        path: The GGUF file.
+        vocab: Tokens in its vocabulary.
+        streams: Streams at once, each with a slot of its own.
+        prompt_tok: Tokens of every prompt.
+        new_tok: Tokens every stream generates.
+    """
+
+    model: str
+    path: Path
+    vocab: int
+    streams: int
+    prompt_tok: int
+    new_tok: int
+
+    @property
+    def layout(self) -> Layout:
+        """How both programs are set up for it."""
+        return Layout(
+            model=self.path,
+            slots=self.streams,
+            ctx_per_slot_tok=pad_context_tok(self.prompt_tok + self.new_tok + 1),
+            threads=usable_cores(),
+        )
+
+    def work(self, seed: int) -> Work:
+        """One run's work; every seed has prompts of its own, so that nothing can be reused."""
+        return random_work(self.streams, self.prompt_tok, self.new_tok, self.vocab, seed)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a run that the report compares."""
+
+    name: str
+    unit: str
+    is_more_better: bool
+    of: Callable[[RunFigures], float]
+    own: Callable[[RunFigures], float]
+
+
+METRICS = (
+    Metric("aggregate_tok_s", "tok/s", True, lambda r: r.aggregate_tok_s, lambda _: float("nan")),
+    Metric("ttft", "s", False, lambda r: r.ttft_s, lambda r: r.own_ttft_s),
+    Metric("tpot", "s", False, lambda r: r.tpot_s, lambda r: r.own_tpot_s),
+)
+
+
+@dataclass(frozen=True)
+class CellFigures:
+    """One metric of one cell.
+
+    Attributes:
+        model: Name of the model.
+        streams: Streams at once.
+        metric: Which figure.
+        engine: Geometric mean of the engine's runs.
+        peer: Geometric mean of the peer's runs.
+        engine_own: The engine's figure by its own clock, NaN where it gives none.
+        peer_own: The same of the peer (llama-server's TTFT leaves the queue out).
+        gains: Log ratio of each pair, positive where the engine is better.
+    """
+
+    model: str
+    streams: int
+    metric: Metric
+    engine: float
+    peer: float
+    engine_own: float
+    peer_own: float
+    gains: NDArray[np.float64]
+
+    @property
+    def ratio(self) -> stats.Ratio:
+        """Above 1 where the engine is better, with its interval."""
+        return stats.ratio(self.gains)
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """All that was measured in a cell.
+
+    Attributes:
+        plan: What ran.
+        engine_name: The engine, with its version.
+        figures: One entry per metric.
+        bystanders: Mean share of the machine that other programs used meanwhile, 0 to 1.
+        idle_cores: Cores the idle programs burned before the first run.
+        same_texts: Share of streams for which both programs wrote the same text, 0 to 1.
+    """
+
+    plan: CellPlan
+    engine_name: str
+    figures: tuple[CellFigures, ...]
+    bystanders: float
+    idle_cores: float
+    same_texts: float
+
+
+def measure(
+    plan: CellPlan,
+    start_engine: Callable[[Layout], Contender],
+    start_peer: Callable[[Layout], Contender],
+    pairs: int,
+) -> CellResult:
+    """Start both programs, let them work in turn, end them.
+
+    Each pair runs the same work on both, the order changing from pair to pair; the first run of
+    each, which would include what is set up on first use, is thrown away.
+
+    Raises:
+        ContenderError: If one of them does not do the work.
+    """
+    engine = start_engine(plan.layout)
+    try:
+        peer = start_peer(plan.layout)
+        try:
+            return _measure_started(plan, engine, peer, pairs)
+        finally:
+            peer.close()
+    finally:
+        engine.close()
+
+
+def _measure_started(plan: CellPlan, engine: Contender, peer: Contender, pairs: int) -> CellResult:
+    for contender in (engine, peer):
+        contender.run(plan.work(seed=0))
+    idle = idle_cores(engine.pid) + idle_cores(peer.pid)
+    bystanders = Bystanders([engine.pid, peer.pid])
+    engine_runs: list[RunFigures] = []
+    peer_runs: list[RunFigures] = []
+    sides = [(engine, engine_runs), (peer, peer_runs)]
+    for pair in range(pairs):
+        work = plan.work(seed=1 + pair)
+        for contender, runs in sides if pair % 2 == 0 else sides[::-1]:
+            runs.append(RunFigures.of(contender.run(work), work))
+    figures = tuple(_figures(plan, metric, engine_runs, peer_runs) for metric in METRICS)
+    return CellResult(
+        plan, engine.name, figures, bystanders.share(), idle, _same_texts(engine_runs, peer_runs)
+    )
+
+
+def _figures(
+    plan: CellPlan, metric: Metric, engine: Sequence[RunFigures], peer: Sequence[RunFigures]
+) -> CellFigures:
+    mine, theirs = [metric.of(run) for run in engine], [metric.of(run) for run in peer]
+    return CellFigures(
+        model=plan.model,
+        streams=plan.streams,
+        metric=metric,
+        engine=stats.geometric_centre(mine),
+        peer=stats.geometric_centre(theirs),
+        engine_own=float(np.mean([metric.own(run) for run in engine])),
+        peer_own=float(np.mean([metric.own(run) for run in peer])),
+        gains=stats.log_gains(mine, theirs, is_more_better=metric.is_more_better),
+    )
+
+
+def _same_texts(engine: Sequence[RunFigures], peer: Sequence[RunFigures]) -> float:
+    same = [
+        mine == theirs
+        for one, other in zip(engine, peer, strict=True)
+        for mine, theirs in zip(one.texts, other.texts, strict=True)
+    ]
+    return sum(same) / len(same)
