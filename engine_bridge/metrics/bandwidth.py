@@ -131,3 +131,22 @@ def decode_ceiling_steps_per_s(peak_bytes_per_s: float | None, step_bytes: float
     if peak_bytes_per_s is None or peak_bytes_per_s <= 0 or step_bytes <= 0:
         return None
     return peak_bytes_per_s / step_bytes
+
+
+def effective_peak_bytes_per_s(parts: Iterable[tuple[float, float | None]]) -> float | None:
+    """Peak of weights that lie on several devices, read one after the other as layers are.
+
+    ``Σ bytes / Σ (bytes / peak)``: a slow device counts by the time it takes. A tensor split reads
+    them at once and can exceed this.
+
+    Args:
+        parts: (bytes, peak bytes per second) of each device; devices without bytes do not count.
+
+    Returns:
+        Bytes per second; None if a peak is unknown or nothing is read.
+    """
+    read = [(size, peak) for size, peak in parts if size > 0]
+    if not read or any(peak is None or peak <= 0 for _, peak in read):
+        return None
+    seconds = sum(size / peak for size, peak in read if peak)
+    return sum(size for size, _ in read) / seconds

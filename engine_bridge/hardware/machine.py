@@ -1,0 +1,141 @@
+"""Which readers this machine has, and a thread that reads them.
+
+Reading can take longer than a frame (NVML: 10 ms and more; a first contact with a driver: seconds),
+so none of it happens on the window's thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import psutil
+
+from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader
+from engine_bridge.hardware.ram import RamReader
+from engine_bridge.metrics.snapshot import MemorySnapshot
+
+
+class MemoryReader(Protocol):
+    """A source of snapshots.
+
+    Attributes:
+        engine_pid: Process id of the engine, None while there is none.
+        problem: Why the last reading is incomplete, a sentence; empty when it is complete.
+    """
+
+    engine_pid: int | None
+    problem: str
+
+    def read(self) -> tuple[MemorySnapshot, ...]:
+        """Snapshots of every memory this source knows; may take tens of milliseconds."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the source."""
+        ...
+
+
+def open_readers() -> tuple[tuple[MemoryReader, ...], str]:
+    """The readers that work here, main memory first, and a sentence about one that does not."""
+    ram = RamReader()
+    try:
+        nvidia = NvidiaReader.open()
+    except NvidiaError as error:
+        return (ram,), str(error)
+    return ((ram,) if nvidia is None else (ram, nvidia)), ""
+
+
+class Sampler:
+    """Reads the hardware in a thread of its own, at a fixed period.
+
+    Whoever draws takes ``latest``; nothing is pushed.
+    """
+
+    def __init__(
+        self,
+        period_s: float = 1.0,
+        open_all: Callable[[], tuple[Sequence[MemoryReader], str]] = open_readers,
+    ) -> None:
+        """Prepare; ``start`` begins.
+
+        Args:
+            period_s: Time between readings, above 0.
+            open_all: Opens the readers, on the sampler's thread.
+        """
+        self._period_s = period_s
+        self._open_all = open_all
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._engine_pid: int | None = None
+        self._latest: tuple[MemorySnapshot, ...] = ()
+        self._problems: tuple[str, ...] = ()
+        self._idle_cores: float | None = None
+        self._thread = threading.Thread(target=self._run, name="hardware-sampler", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read; once only.
+
+        Raises:
+            RuntimeError: If it was started before.
+        """
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait for it, at most as long as one reading takes."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def watch(self, engine_pid: int | None) -> None:
+        """Tell the readers which process is the engine; from the next reading on."""
+        with self._lock:
+            self._engine_pid = engine_pid
+
+    @property
+    def latest(self) -> tuple[MemorySnapshot, ...]:
+        """The newest snapshots, main memory first; empty before the first reading."""
+        with self._lock:
+            return self._latest
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences about sources that do not work now."""
+        with self._lock:
+            return self._problems
+
+    @property
+    def idle_cores(self) -> float | None:
+        """Processor cores without work over the last period; None before the second reading."""
+        with self._lock:
+            return self._idle_cores
+
+    def _run(self) -> None:
+        readers, problem = self._open_all()
+        psutil.cpu_percent(percpu=True)  # the first call has nothing to compare with
+        try:
+            self._read(readers, problem, None)
+            while not self._stopping.wait(self._period_s):
+                busy_percent: Sequence[float] = psutil.cpu_percent(percpu=True)
+                idle = sum(100.0 - percent for percent in busy_percent) / 100.0
+                self._read(readers, problem, idle)
+        finally:
+            for reader in readers:
+                reader.close()
+
+    def _read(
+        self, readers: Sequence[MemoryReader], problem: str, idle_cores: float | None
+    ) -> None:
+        with self._lock:
+            engine_pid = self._engine_pid
+        found: list[MemorySnapshot] = []
+        problems = [problem]
+        for reader in readers:
+            reader.engine_pid = engine_pid
+            found += reader.read()
+            problems.append(reader.problem)
+        with self._lock:
+            self._latest = tuple(found)
+            self._problems = tuple(filter(None, problems))
+            self._idle_cores = idle_cores

@@ -1,0 +1,162 @@
+"""Achieved bandwidth against the peak, and total throughput.
+
+Knows spans of steps and peaks; a peak is measured (main memory) or computed (boards).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.metrics.bandwidth import (
+    achieved_bytes_per_s,
+    decode_ceiling_steps_per_s,
+    effective_peak_bytes_per_s,
+    mbu,
+)
+from engine_bridge.metrics.definitions import throughput_tok_s
+from engine_bridge.metrics.ring import Floats, Ring, min_max
+from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
+
+# Spans come ten times a second while the engine works; a longer silence is a gap.
+_GAP_S = 0.5
+_THROUGHPUT_WINDOW_S = 2.0
+
+
+@dataclass(frozen=True)
+class BandwidthView:
+    """What the bandwidth chart draws.
+
+    Attributes:
+        times_s: (n,) seconds before now, ascending.
+        bytes_per_s: (n,) achieved bandwidth; NaN where nothing was decoded.
+        peak_bytes_per_s: Peak of the memory the weights lie in; None where it is not known.
+        peak_how: Where the peak comes from, in words, or why there is none.
+        last_bytes_per_s: The newest figure.
+        last_age_s: Its age.
+        mbu: Its share of the peak, 0 to about 1.
+        ceiling_steps_per_s: Steps a second the peak allows at the newest bytes per step.
+        step_bytes: Bytes the newest decode steps read.
+        throughput_tok_s: Output tokens of all streams a second, over the last two seconds; None
+            where nothing was delivered in them.
+    """
+
+    times_s: Floats = field(default_factory=lambda: np.zeros(0))
+    bytes_per_s: Floats = field(default_factory=lambda: np.zeros(0))
+    peak_bytes_per_s: float | None = None
+    peak_how: str = ""
+    last_bytes_per_s: float | None = None
+    last_age_s: float = math.inf
+    mbu: float | None = None
+    ceiling_steps_per_s: float | None = None
+    step_bytes: float | None = None
+    throughput_tok_s: float | None = None
+
+
+class BandwidthMeter:
+    """What the steps of the last minutes read and delivered."""
+
+    def __init__(self, capacity: int) -> None:
+        """Keep ``capacity`` spans, ten a second."""
+        self._achieved = Ring(capacity, 1)
+        self._delivered = Ring(64, 2)  # end of a span: its begin and its tokens
+        self._last: tuple[float, float, float] | None = None  # time, bytes/s, bytes of a step
+        self._host_peak: tuple[float, str] | None = None
+        self._board_peaks: dict[str, tuple[float, str]] = {}
+        self._board_names: dict[str, str] = {}
+        self._applied: MemoryPlan | None = None
+
+    def set_host_peak(self, event: BandwidthMeasured) -> None:
+        """The measured peak of main memory."""
+        self._host_peak = (event.peak_bytes_per_s, event.how or f"read, {event.threads} threads")
+
+    def set_board_peaks(self, snapshots: Iterable[MemorySnapshot]) -> None:
+        """Peaks of boards, by the board's name."""
+        for snapshot in snapshots:
+            if snapshot.kind == "gpu" and snapshot.peak_bytes_per_s is not None:
+                self._board_peaks[snapshot.name] = (snapshot.peak_bytes_per_s, snapshot.peak_how)
+
+    def set_devices(self, devices: Iterable[DeviceFacts]) -> None:
+        """What ggml calls the boards."""
+        self._board_names.update({device.name: device.description for device in devices})
+
+    def set_applied(self, memory: MemoryPlan | None) -> None:
+        """Where the weights lie now; None when the engine is gone."""
+        self._applied = memory
+
+    def gap(self, at_s: float) -> None:
+        """The engine stopped: no line reaches across."""
+        self._achieved.gap(at_s)
+
+    def add_span(self, event: StepsMeasured) -> None:
+        """Take what the loop did since the span before."""
+        begin_s, end_s = event.begin_ns / 1e9, event.end_ns / 1e9
+        if len(self._achieved) and begin_s - self._achieved.latest()[0] > _GAP_S:
+            self._achieved.gap(begin_s)
+        self._delivered.append(end_s, begin_s, event.decoded_tok)
+        achieved = achieved_bytes_per_s(event.decode_bytes, event.decode_s)
+        if achieved is None:
+            self._achieved.gap(end_s)
+            return
+        self._achieved.append(end_s, achieved)
+        self._last = (end_s, achieved, event.decode_bytes / max(1, event.decode_steps))
+
+    def view(self, now_s: float, window_s: float, buckets: int) -> BandwidthView:
+        """The line of the last ``window_s`` seconds and the newest figures."""
+        times, (achieved,) = self._achieved.window(now_s - window_s, now_s)
+        peak, how = self._peak()
+        thin_times, thin = min_max(times - now_s, achieved, buckets)
+        last_s, last, step_bytes = self._last or (-math.inf, None, None)
+        return BandwidthView(
+            times_s=thin_times,
+            bytes_per_s=thin,
+            peak_bytes_per_s=peak,
+            peak_how=how,
+            last_bytes_per_s=last,
+            last_age_s=now_s - last_s,
+            mbu=mbu(last, peak),
+            ceiling_steps_per_s=decode_ceiling_steps_per_s(peak, step_bytes or 0.0),
+            step_bytes=step_bytes,
+            throughput_tok_s=self.throughput_tok_s(now_s),
+        )
+
+    def throughput_tok_s(self, now_s: float) -> float | None:
+        """Output tokens of all streams per second over the last two seconds; None without any.
+
+        The window begins where the first span in it begins and ends with the newest one, or now
+        where the newest is older than a span is long.
+        """
+        ends, (begins, tokens) = self._delivered.window(now_s - _THROUGHPUT_WINDOW_S, now_s)
+        total = int(tokens.sum())
+        if not total:
+            return None
+        end_s = float(ends[-1]) if now_s - ends[-1] < _GAP_S else now_s
+        return throughput_tok_s(total, end_s - float(begins[0]))
+
+    def _peak(self) -> tuple[float | None, str]:
+        """Peak of the memory that decode reads now, and where the figure comes from."""
+        parts: list[tuple[float, float | None]] = []
+        hows: list[str] = []
+        for device in self._applied.devices if self._applied is not None else ():
+            size = device.weights + device.kv
+            if size <= 0:
+                continue
+            known = self._peak_of(device.name)
+            if known is None:
+                board = self._board_names.get(device.name, device.name)
+                return None, f"peak of {board} unknown"
+            parts.append((size, known[0]))
+            hows.append(known[1])
+        if not parts:
+            return self._host_peak or (None, "")
+        return effective_peak_bytes_per_s(parts), " + ".join(dict.fromkeys(hows))
+
+    def _peak_of(self, device_name: str) -> tuple[float, str] | None:
+        if device_name.startswith("CPU"):
+            return self._host_peak
+        return self._board_peaks.get(self._board_names.get(device_name, device_name))

@@ -1,0 +1,295 @@
+"""All meters of the desk: events go in, views for the charts come out.
+
+Pure: no Qt, no engine, no clock of its own. Producers append, charts pull. Times are
+``time.perf_counter_ns()``, which on Linux and macOS is one clock for both processes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.metrics.bandwidth_meter import BandwidthMeter, BandwidthView
+from engine_bridge.metrics.definitions import percentile, stream_speed_tok_s
+from engine_bridge.metrics.memory_meter import MemoryMeter, MemoryView
+from engine_bridge.metrics.request_meter import RequestMeter, TtftView
+from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
+from engine_bridge.protocol import (
+    Applied,
+    BandwidthMeasured,
+    Event,
+    Hello,
+    MemoryMeasured,
+    PlanReady,
+    RequestFinished,
+    RequestStarted,
+    StepsMeasured,
+    TokensDelivered,
+)
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import BY_KEY
+
+WINDOW_S = 120.0
+"""What the charts show: the last two minutes."""
+
+# Two minutes at ten rows a second, and room for rows that come faster.
+_CAPACITY = 2048
+_MARKERS = 64
+# A line's points in a chart about 370 pixels wide.
+_BUCKETS = 370
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A moment at which a setting changed.
+
+    Attributes:
+        at_s: When, seconds of the common clock; in a view, seconds before now.
+        text: What changed, a line each.
+    """
+
+    at_s: float
+    text: str
+
+
+@dataclass(frozen=True)
+class TpotView:
+    """What the TPOT chart draws.
+
+    Attributes:
+        streams: Lines of every slot that has one, by slot.
+        tpot_s: Median TPOT of the active streams; None while none is active.
+        last_tpot_s: Median of the newest TPOT of all streams shown.
+        itl_p99_s: 99th percentile of the gaps of all active streams, else of all shown.
+        stream_tok_s: Tokens per second of the median stream.
+        throughput_tok_s: Tokens per second of all streams together; None where nothing flows.
+        limit_s: Longest good TPOT, where one was set.
+    """
+
+    streams: tuple[StreamSeries, ...] = ()
+    tpot_s: float | None = None
+    last_tpot_s: float | None = None
+    itl_p99_s: float | None = None
+    stream_tok_s: float | None = None
+    throughput_tok_s: float | None = None
+    limit_s: float | None = None
+
+
+@dataclass(frozen=True)
+class LiveView:
+    """Everything the four charts draw at one moment."""
+
+    memory: MemoryView = field(default_factory=MemoryView)
+    bandwidth: BandwidthView = field(default_factory=BandwidthView)
+    ttft: TtftView = field(default_factory=TtftView)
+    tpot: TpotView = field(default_factory=TpotView)
+    markers: tuple[Marker, ...] = ()
+
+
+class Meters:
+    """The meters.
+
+    Attributes:
+        memory: Memory over time.
+        bandwidth: What decode reads.
+        requests: TTFT and goodput.
+        revision: Grows with everything that can change a view.
+    """
+
+    def __init__(self) -> None:
+        """Start with everything empty."""
+        self.memory = MemoryMeter(_CAPACITY)
+        self.bandwidth = BandwidthMeter(_CAPACITY)
+        self.requests = RequestMeter()
+        self.revision = 0
+        self._streams: dict[int, StreamMeter] = {}
+        self._slot_of: dict[int, int] = {}
+        self._markers: deque[Marker] = deque(maxlen=_MARKERS)
+        self._applied: Applied | None = None
+        self._folds: dict[type, Callable[[Any, int], None]] = {
+            Hello: self._fold_hello,
+            Applied: self._fold_applied,
+            PlanReady: self._fold_plan_ready,
+            RequestStarted: self._fold_request_started,
+            TokensDelivered: self._fold_tokens_delivered,
+            RequestFinished: self._fold_request_finished,
+            StepsMeasured: self._fold_steps_measured,
+            MemoryMeasured: self._fold_memory_measured,
+            BandwidthMeasured: self._fold_bandwidth_measured,
+        }
+
+    def fold(self, event: Event, now_ns: int) -> None:
+        """Take an event of the engine; those that say nothing about figures are let pass.
+
+        Args:
+            event: What the engine sent.
+            now_ns: When it arrived, ``time.perf_counter_ns()``.
+        """
+        take = self._folds.get(type(event))
+        if take is not None:
+            take(event, now_ns)
+            self.revision += 1
+
+    def note_sent(self, request_id: int, sent_ns: int) -> None:
+        """The user sent a request: its TTFT begins."""
+        self.requests.record(request_id).sent_s = sent_ns / 1e9
+
+    def note_first_paint(self, request_id: int, painted_ns: int) -> None:
+        """The first character of an answer is on the screen."""
+        self.requests.record(request_id).painted_s = painted_ns / 1e9
+        self.revision += 1
+
+    def note_memory(self, snapshots: Sequence[MemorySnapshot]) -> None:
+        """Take what the sampler read last; the same reading twice counts once."""
+        if self.memory.add_snapshots(snapshots):
+            self.bandwidth.set_board_peaks(snapshots)
+            self.revision += 1
+
+    def note_plan(self, plan: MemoryPlan | None) -> None:
+        """What the faders stand at would take; None where that is not known."""
+        self.memory.set_candidate(plan)
+        self.revision += 1
+
+    def note_engine_gone(self, now_ns: int) -> None:
+        """The engine process ended: lines end, requests under way will not."""
+        self._applied = None
+        self._slot_of.clear()
+        self.memory.set_applied(None)
+        self.bandwidth.set_applied(None)
+        self.bandwidth.gap(now_ns / 1e9)
+        self.requests.forget_unfinished()
+        for stream in self._streams.values():
+            stream.begin_request(now_ns / 1e9)
+        self.revision += 1
+
+    def set_limits(self, ttft_s: float | None, tpot_s: float | None) -> None:
+        """The longest TTFT and TPOT that count as good; both are needed for goodput."""
+        self.requests.ttft_limit_s = ttft_s
+        self.requests.tpot_limit_s = tpot_s
+        self.revision += 1
+
+    def view(self, now_ns: int, window_s: float = WINDOW_S) -> LiveView:
+        """Everything to draw now.
+
+        Arrays may be views into the rings: valid until the next ``fold``.
+
+        Args:
+            now_ns: The right edge of the charts, ``time.perf_counter_ns()``.
+            window_s: Their width.
+        """
+        now_s = now_ns / 1e9
+        return LiveView(
+            memory=self.memory.view(now_s, window_s),
+            bandwidth=self.bandwidth.view(now_s, window_s, _BUCKETS),
+            ttft=self.requests.view(now_s, window_s),
+            tpot=self._tpot_view(now_s, window_s),
+            markers=tuple(
+                Marker(marker.at_s - now_s, marker.text)
+                for marker in self._markers
+                if -window_s <= marker.at_s - now_s <= 0
+            ),
+        )
+
+    def _tpot_view(self, now_s: float, window_s: float) -> TpotView:
+        series = {
+            slot: lines
+            for slot, stream in sorted(self._streams.items())
+            if (lines := stream.view(now_s, window_s, _BUCKETS)) is not None
+        }
+        active = [slot for slot, lines in series.items() if lines.is_active]
+        counted = [self._streams[slot] for slot in active or series]
+        tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
+        gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
+        last = percentile(tpots, 50)
+        return TpotView(
+            streams=tuple(series.values()),
+            tpot_s=last if active else None,
+            last_tpot_s=last,
+            itl_p99_s=percentile(gaps, 99),
+            stream_tok_s=stream_speed_tok_s(last),
+            throughput_tok_s=self.bandwidth.throughput_tok_s(now_s),
+            limit_s=self.requests.tpot_limit_s,
+        )
+
+    # --- Events -------------------------------------------------------------------------
+
+    def _fold_hello(self, event: Hello, now_ns: int) -> None:
+        self.note_engine_gone(now_ns)
+        self.bandwidth.set_devices(event.devices)
+
+    def _fold_applied(self, event: Applied, now_ns: int) -> None:
+        text = change_text(self._applied, event)
+        if text:
+            self._markers.append(Marker(now_ns / 1e9, text))
+        self._applied = event
+        self.memory.set_applied(event.memory)
+        self.bandwidth.set_applied(event.memory)
+
+    def _fold_plan_ready(self, event: PlanReady, now_ns: int) -> None:
+        self.memory.set_candidate(event.plan)
+
+    def _fold_request_started(self, event: RequestStarted, now_ns: int) -> None:
+        record = self.requests.record(event.request_id)
+        record.started_s = event.started_ns / 1e9
+        record.prompt_tok, record.reused_tok = event.prompt_tok, event.reused_tok
+        self._slot_of[event.request_id] = event.slot
+        stream = self._streams.setdefault(event.slot, StreamMeter(event.slot, _CAPACITY))
+        stream.begin_request(event.started_ns / 1e9)
+
+    def _fold_tokens_delivered(self, event: TokensDelivered, now_ns: int) -> None:
+        slot = self._slot_of.get(event.request_id)
+        if slot is None or not event.step_ns:
+            return  # began before this desk looked, or carries only text
+        record = self.requests.record(event.request_id)
+        if record.first_token_s is None:
+            record.first_token_s = event.step_ns[0] / 1e9
+        self._streams[slot].add_steps([ns / 1e9 for ns in event.step_ns], event.step_tok)
+
+    def _fold_request_finished(self, event: RequestFinished, now_ns: int) -> None:
+        record = self.requests.record(event.request_id)
+        record.timing = event.timing
+        record.ended_s = now_ns / 1e9
+        slot = self._slot_of.pop(event.request_id, None)
+        if slot is not None:
+            self._streams[slot].end_request()
+
+    def _fold_steps_measured(self, event: StepsMeasured, now_ns: int) -> None:
+        self.bandwidth.add_span(event)
+
+    def _fold_memory_measured(self, event: MemoryMeasured, now_ns: int) -> None:
+        self.bandwidth.set_devices(event.devices)
+        self.memory.add_engine_measurement(event)
+
+    def _fold_bandwidth_measured(self, event: BandwidthMeasured, now_ns: int) -> None:
+        self.bandwidth.set_host_peak(event)
+
+
+def change_text(before: Applied | None, after: Applied) -> str:
+    """What an ``Applied`` changed, a line each; empty where nothing did."""
+    took = f"{after.cost}, {after.seconds:.2f} s"
+    if before is None or after.config.model_path != before.config.model_path:
+        name = after.model.name if after.model is not None else "the model"
+        return f"Loaded {name} ({took})"
+    keys = after.config.changed_from(before.config)
+    lines = [
+        f"{BY_KEY[key].label}: {_worded(before.config, key)} → {_worded(after.config, key)}"
+        for key in keys
+    ]
+    return "\n".join([*lines, took]) if lines else ""
+
+
+def _worded(config: EngineConfig, key: str) -> str:
+    value = getattr(config, key)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    return str(value)

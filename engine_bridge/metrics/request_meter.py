@@ -1,0 +1,176 @@
+"""TTFT of every request, split into what it is made of, and goodput.
+
+Knows when a request was sent, got its slot, delivered and was painted; no text, no tokens.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine_bridge.metrics.definitions import goodput_req_s
+from engine_bridge.metrics.ring import Floats
+from engine_bridge.protocol import RequestTiming
+
+# Requests remembered: more than two minutes of a benchmark with eight streams.
+_KEPT = 1024
+
+
+@dataclass
+class RequestRecord:
+    """One request; every time in seconds of one clock, None until it is known.
+
+    Attributes:
+        request_id: The request.
+        sent_s: When the user sent it.
+        started_s: When it got a slot.
+        first_token_s: When the step with its first token ended.
+        painted_s: When its first character was on the screen.
+        ended_s: When it ended.
+        prompt_tok: Tokens of its prompt.
+        reused_tok: Of them not computed.
+        timing: The engine's own figures, once it has ended.
+    """
+
+    request_id: int
+    sent_s: float | None = None
+    started_s: float | None = None
+    first_token_s: float | None = None
+    painted_s: float | None = None
+    ended_s: float | None = None
+    prompt_tok: int = 0
+    reused_tok: int = 0
+    timing: RequestTiming | None = None
+
+    @property
+    def queue_s(self) -> float | None:
+        """From sending to having a slot."""
+        if self.timing is not None:
+            return self.timing.queue_s
+        return _between(self.sent_s, self.started_s)
+
+    @property
+    def prefill_s(self) -> float | None:
+        """From having a slot to the first token."""
+        if self.timing is not None:
+            return self.timing.prefill_s
+        return _between(self.started_s, self.first_token_s)
+
+    @property
+    def ttft_s(self) -> float | None:
+        """From sending to the first token; None before it, or where the sending was not seen."""
+        if self.timing is not None:
+            return self.timing.ttft_s
+        return _between(self.sent_s, self.first_token_s)
+
+    @property
+    def paint_s(self) -> float | None:
+        """From the first token to its first character on the screen."""
+        return _between(self.first_token_s, self.painted_s)
+
+
+@dataclass(frozen=True)
+class TtftView:
+    """What the TTFT chart draws.
+
+    Attributes:
+        times_s: (n,) when each first token came, seconds before now, ascending.
+        ttft_s: (n,) TTFT of each request.
+        texts: (n,) what each request's TTFT was made of, for a hover card.
+        last: The newest request with a TTFT.
+        limit_s: Longest good TTFT, where one was set.
+        goodput_req_s: Requests per second that kept the limits, where limits were set.
+    """
+
+    times_s: Floats = field(default_factory=lambda: np.zeros(0))
+    ttft_s: Floats = field(default_factory=lambda: np.zeros(0))
+    texts: tuple[str, ...] = ()
+    last: RequestRecord | None = None
+    limit_s: float | None = None
+    goodput_req_s: float | None = None
+
+
+class RequestMeter:
+    """The requests of the last minutes.
+
+    Attributes:
+        ttft_limit_s: Longest good TTFT; None where the user has set no limit.
+        tpot_limit_s: Longest good TPOT; None where the user has set no limit.
+    """
+
+    def __init__(self) -> None:
+        """Start without requests and without limits."""
+        self.ttft_limit_s: float | None = None
+        self.tpot_limit_s: float | None = None
+        self._records: OrderedDict[int, RequestRecord] = OrderedDict()
+
+    def record(self, request_id: int) -> RequestRecord:
+        """The record of a request, made where there is none; the oldest is forgotten then."""
+        if request_id not in self._records:
+            self._records[request_id] = RequestRecord(request_id)
+            if len(self._records) > _KEPT:
+                self._records.popitem(last=False)
+        return self._records[request_id]
+
+    def forget_unfinished(self) -> None:
+        """The engine is gone: what had not ended never will, and its numbers may come again."""
+        ended = [record for record in self._records.values() if record.ended_s is not None]
+        # A new engine process may count from the same numbers again.
+        self._records = OrderedDict((-1 - place, record) for place, record in enumerate(ended))
+
+    def view(self, now_s: float, window_s: float) -> TtftView:
+        """The dots of the last ``window_s`` seconds."""
+        shown = [
+            (record.first_token_s - now_s, ttft, record)
+            for record in self._records.values()
+            if record.first_token_s is not None
+            and (ttft := record.ttft_s) is not None
+            and -window_s <= record.first_token_s - now_s <= 0
+        ]
+        shown.sort(key=lambda dot: dot[0])
+        return TtftView(
+            times_s=np.array([dot[0] for dot in shown], dtype=np.float64),
+            ttft_s=np.array([dot[1] for dot in shown], dtype=np.float64),
+            texts=tuple(_dot_text(dot[2]) for dot in shown),
+            last=shown[-1][2] if shown else None,
+            limit_s=self.ttft_limit_s,
+            goodput_req_s=self._goodput_req_s(now_s, window_s),
+        )
+
+    def _goodput_req_s(self, now_s: float, window_s: float) -> float | None:
+        if self.ttft_limit_s is None or self.tpot_limit_s is None:
+            return None
+        known_s = [t for r in self._records.values() if (t := r.sent_s or r.started_s) is not None]
+        if not known_s:
+            return None
+        window_s = min(window_s, now_s - min(known_s))  # the desk may not have run for so long
+        ended = [
+            (record.timing.ttft_s, record.timing.tpot_s)
+            for record in self._records.values()
+            if record.timing is not None
+            and record.ended_s is not None
+            and now_s - window_s <= record.ended_s <= now_s
+        ]
+        return goodput_req_s(ended, window_s, self.ttft_limit_s, self.tpot_limit_s)
+
+
+def _between(begin_s: float | None, end_s: float | None) -> float | None:
+    return end_s - begin_s if begin_s is not None and end_s is not None else None
+
+
+def _dot_text(record: RequestRecord) -> str:
+    parts = [
+        f"{name} {seconds:.3f} s"
+        for name, seconds in (
+            ("TTFT", record.ttft_s),
+            ("queue", record.queue_s),
+            ("prefill", record.prefill_s),
+            ("pipe and paint", record.paint_s),
+        )
+        if seconds is not None
+    ]
+    if record.prompt_tok:
+        parts.append(f"prompt {record.prompt_tok:,} tokens, {record.reused_tok:,} reused")
+    return "\n".join(parts)

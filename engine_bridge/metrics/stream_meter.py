@@ -1,0 +1,117 @@
+"""TPOT and inter-token gaps of every stream, live.
+
+Knows step times and token counts only. One stream is one slot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine_bridge.metrics.definitions import itl_s, percentile
+from engine_bridge.metrics.ring import Floats, Ring, min_max
+
+# TPOT over the last steps: long enough to be readable, short enough to follow a change in 1 s.
+_ROLLING_STEPS = 16
+# p99 needs a hundred gaps to mean anything; these are the last 5 to 10 s of a fast stream.
+_ITL_GAPS = 256
+# Charts draw ten times a second; more rows than that are never seen.
+_ROW_EVERY_S = 0.1
+
+
+@dataclass(frozen=True)
+class StreamSeries:
+    """One stream's lines.
+
+    Attributes:
+        slot: Index of the slot, from 0.
+        times_s: (n,) seconds before now, ascending, at most 0.
+        tpot_s: (n,) rolling TPOT; NaN between requests.
+        itl_times_s: (m,) as ``times_s``, for the gaps.
+        itl_p99_s: (m,) 99th percentile of the last gaps; NaN between requests.
+        is_active: Whether it delivered tokens within the last two seconds.
+    """
+
+    slot: int
+    times_s: Floats
+    tpot_s: Floats
+    itl_times_s: Floats
+    itl_p99_s: Floats
+    is_active: bool
+
+
+class StreamMeter:
+    """One slot: what its steps delivered, and the lines made of it."""
+
+    def __init__(self, slot: int, capacity: int) -> None:
+        """Start without a request.
+
+        Args:
+            slot: Index of the slot.
+            capacity: Rows kept, ten a second.
+        """
+        self.slot = slot
+        self._series = Ring(capacity, 2)
+        self._steps: deque[tuple[float, int]] = deque(maxlen=_ROLLING_STEPS + 1)
+        self._gaps_s: deque[float] = deque(maxlen=_ITL_GAPS)
+
+    def begin_request(self, at_s: float) -> None:
+        """A request begins: no gap and no TPOT reaches across from the one before."""
+        self._steps.clear()
+        self._series.gap(at_s)
+
+    def add_steps(self, step_s: Sequence[float], step_tok: Sequence[int]) -> None:
+        """Take what steps delivered.
+
+        Args:
+            step_s: (steps,) when each step ended, seconds, ascending.
+            step_tok: (steps,) tokens each delivered.
+        """
+        if not step_s:
+            return
+        before = [self._steps[-1][0]] if self._steps else []
+        self._gaps_s.extend(itl_s([*before, *step_s]).tolist())
+        self._steps.extend(zip(step_s, step_tok, strict=True))
+        last_row_s = self._series.latest()[0] if len(self._series) else -math.inf
+        if step_s[-1] - last_row_s >= _ROW_EVERY_S:
+            self._add_row(step_s[-1])
+
+    def end_request(self) -> None:
+        """A request ended: write the row that the last steps have not filled."""
+        if self._steps:
+            self._add_row(self._steps[-1][0])
+
+    def view(self, now_s: float, window_s: float, buckets: int) -> StreamSeries | None:
+        """The lines of the last ``window_s`` seconds; None where there is nothing to draw."""
+        times, (tpot, itl) = self._series.window(now_s - window_s, now_s)
+        if not np.isfinite(tpot).any():
+            return None
+        tpot_times, tpot_line = min_max(times - now_s, tpot, buckets)
+        itl_times, itl_line = min_max(times - now_s, itl, buckets // 4)
+        last_s = self._steps[-1][0] if self._steps else -math.inf
+        is_active = now_s - last_s < 2.0
+        return StreamSeries(self.slot, tpot_times, tpot_line, itl_times, itl_line, is_active)
+
+    def tpot_s(self) -> float | None:
+        """Rolling TPOT of the request under way; None below two steps."""
+        if len(self._steps) < 2:
+            return None
+        tokens = sum(tok for _, tok in self._steps) - self._steps[0][1]
+        return (self._steps[-1][0] - self._steps[0][0]) / tokens if tokens > 0 else None
+
+    def gaps_s(self) -> Floats:
+        """(n,) The last gaps between steps, seconds."""
+        return np.asarray(self._gaps_s, dtype=np.float64)
+
+    def itl_p99_s(self) -> float | None:
+        """99th percentile of the last gaps between steps; None without one."""
+        return percentile(self.gaps_s(), 99)
+
+    def _add_row(self, at_s: float) -> None:
+        tpot, p99 = self.tpot_s(), self.itl_p99_s()
+        if tpot is not None:
+            self._series.append(at_s, tpot, math.nan if p99 is None else p99)

@@ -1,0 +1,306 @@
+"""Readers of this machine: NVML by recorded values, main memory by looking."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import psutil
+import pynvml
+import pytest
+
+from engine_bridge.hardware.machine import MemoryReader, Sampler, open_readers
+from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, peak_bytes_per_s
+from engine_bridge.hardware.ram import RamReader
+from engine_bridge.metrics.snapshot import MemorySnapshot, together
+
+ENGINE = 4242
+GIB = 1 << 30
+
+
+@dataclass
+class Memory:
+    total: int
+    free: int
+
+
+@dataclass
+class Process:
+    pid: int
+    usedGpuMemory: int | None  # noqa: N815 - NVML's name
+
+
+@dataclass
+class Board:
+    """One board, by values as NVML reports them."""
+
+    name: str
+    width_bit: int
+    clock_mhz: int
+    memory: Memory
+    compute: list[Process] = field(default_factory=list)
+    graphics: list[Process] = field(default_factory=list)
+    lost: bool = False
+    hides_clocks: bool = False
+
+
+@dataclass
+class Replay:
+    """An NVML that answers with recorded values."""
+
+    boards: list[Board]
+    fails_with: int | None = None
+    is_open: bool = False
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        if self.fails_with is not None:
+            raise pynvml.NVMLError(self.fails_with)
+        self.is_open = True
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        self.is_open = False
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return len(self.boards)
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> object:  # noqa: N802
+        return self.boards[index]
+
+    def nvmlDeviceGetName(self, handle: object) -> str:  # noqa: N802
+        return self._board(handle).name
+
+    def nvmlDeviceGetMemoryInfo(self, handle: object) -> Memory:  # noqa: N802
+        if self._board(handle).lost:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_GPU_IS_LOST)
+        return self._board(handle).memory
+
+    def nvmlDeviceGetMaxClockInfo(self, handle: object, kind: int) -> int:  # noqa: N802
+        assert kind == pynvml.NVML_CLOCK_MEM
+        if self._board(handle).hides_clocks:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+        return self._board(handle).clock_mhz
+
+    def nvmlDeviceGetMemoryBusWidth(self, handle: object) -> int:  # noqa: N802
+        return self._board(handle).width_bit
+
+    def nvmlDeviceGetComputeRunningProcesses(  # noqa: N802
+        self, handle: object
+    ) -> Sequence[Process]:
+        return self._board(handle).compute
+
+    def nvmlDeviceGetGraphicsRunningProcesses(  # noqa: N802
+        self, handle: object
+    ) -> Sequence[Process]:
+        return self._board(handle).graphics
+
+    @staticmethod
+    def _board(handle: object) -> Board:
+        assert isinstance(handle, Board)
+        return handle
+
+
+def rtx_3090() -> Board:
+    return Board(
+        "NVIDIA GeForce RTX 3090",
+        width_bit=384,
+        clock_mhz=9751,
+        memory=Memory(total=24 * GIB, free=17 * GIB),
+        compute=[Process(ENGINE, 5 * GIB), Process(77, GIB)],
+    )
+
+
+def opened(*boards: Board) -> NvidiaReader:
+    reader = NvidiaReader.open(ENGINE, Replay(list(boards)))
+    assert reader is not None
+    return reader
+
+
+def test_that_a_3090_reads_936_gb_a_second() -> None:
+    (snapshot,) = opened(rtx_3090()).read()
+    assert snapshot.peak_bytes_per_s == pytest.approx(936e9, rel=0.001)
+    assert snapshot.peak_how == "384 bit × 9751 MHz × 2"
+
+
+def test_that_an_h200_reads_4_9_tb_a_second() -> None:
+    assert peak_bytes_per_s(6144, 3201) == pytest.approx(4.9e12, rel=0.01)
+
+
+def test_that_a_board_tells_what_the_engine_and_what_all_hold() -> None:
+    (snapshot,) = opened(rtx_3090()).read()
+    assert snapshot.total_bytes == 24 * GIB
+    assert snapshot.used_bytes == 7 * GIB
+    assert snapshot.engine_owned_bytes == 5 * GIB
+
+
+def test_that_a_process_in_both_lists_counts_once() -> None:
+    board = rtx_3090()
+    board.graphics = [Process(ENGINE, 5 * GIB)]
+    (snapshot,) = opened(board).read()
+    assert snapshot.engine_owned_bytes == 5 * GIB
+
+
+@pytest.mark.parametrize(
+    ("compute", "expected"),
+    [
+        ([Process(77, GIB)], 0),  # others are seen, the engine is not among them
+        ([], None),  # a container sees nobody
+        ([Process(ENGINE, None)], None),  # Windows does not tell
+    ],
+)
+def test_that_an_unknown_part_is_unknown_and_not_zero(
+    compute: list[Process], expected: int | None
+) -> None:
+    board = rtx_3090()
+    board.compute = compute
+    (snapshot,) = opened(board).read()
+    assert snapshot.engine_owned_bytes == expected
+
+
+@pytest.mark.parametrize(
+    "code", [pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED]
+)
+def test_that_a_machine_without_a_driver_has_no_reader(code: int) -> None:
+    assert NvidiaReader.open(ENGINE, Replay([], fails_with=code)) is None
+
+
+def test_that_a_driver_without_boards_has_no_reader() -> None:
+    replay = Replay([])
+    assert NvidiaReader.open(ENGINE, replay) is None
+    assert not replay.is_open
+
+
+def test_that_a_driver_that_does_not_match_is_a_sentence() -> None:
+    replay = Replay([], fails_with=pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+    with pytest.raises(NvidiaError, match="restart the machine"):
+        NvidiaReader.open(ENGINE, replay)
+
+
+def test_that_a_lost_board_is_a_sentence_and_the_others_are_read() -> None:
+    lost = rtx_3090()
+    reader = opened(lost, rtx_3090())
+    lost.lost = True
+    assert len(reader.read()) == 1
+    assert "RTX 3090" in reader.problem
+    lost.lost = False
+    assert len(reader.read()) == 2
+    assert reader.problem == ""
+
+
+def test_that_a_board_that_hides_its_clocks_has_no_peak() -> None:
+    board = rtx_3090()
+    board.hides_clocks = True
+    (snapshot,) = opened(board).read()
+    assert snapshot.peak_bytes_per_s is None
+
+
+def test_that_closing_lets_nvml_go() -> None:
+    replay = Replay([rtx_3090()])
+    reader = NvidiaReader.open(ENGINE, replay)
+    assert reader is not None
+    reader.close()
+    assert not replay.is_open
+
+
+def test_that_two_equal_boards_add_up() -> None:
+    both = together(opened(rtx_3090(), rtx_3090()).read())
+    assert both.name == "2 × NVIDIA GeForce RTX 3090"
+    assert both.total_bytes == 48 * GIB
+    assert both.engine_owned_bytes == 10 * GIB
+
+
+def test_that_a_sum_with_an_unknown_part_is_unknown() -> None:
+    unknown = rtx_3090()
+    unknown.compute = []
+    assert together(opened(rtx_3090(), unknown).read()).engine_owned_bytes is None
+
+
+def test_that_main_memory_agrees_with_the_system() -> None:
+    (snapshot,) = RamReader(os.getpid()).read()
+    memory = psutil.virtual_memory()
+    assert snapshot.kind == "system"
+    assert snapshot.total_bytes == memory.total
+    assert 0 < snapshot.used_bytes < memory.total
+    rss = psutil.Process().memory_info().rss
+    owned = snapshot.engine_owned_bytes
+    assert owned is not None
+    assert owned + snapshot.engine_mapped_bytes == pytest.approx(rss, rel=0.2)
+
+
+def test_that_no_engine_holds_nothing() -> None:
+    (snapshot,) = RamReader(None).read()
+    assert (snapshot.engine_owned_bytes, snapshot.engine_mapped_bytes) == (0, 0)
+
+
+def test_that_an_engine_that_is_gone_holds_nothing() -> None:
+    gone = max(psutil.pids()) + 100_000
+    (snapshot,) = RamReader(gone).read()
+    assert snapshot.engine_owned_bytes == 0
+
+
+def test_that_a_hidden_engine_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = RamReader(1)
+
+    def deny(pid: int) -> psutil.Process:
+        raise psutil.AccessDenied(pid)
+
+    monkeypatch.setattr(psutil, "Process", deny)
+    monkeypatch.setattr("engine_bridge.hardware.ram.RamReader._window_bytes", lambda self: 1)
+    (snapshot,) = reader.read()
+    assert snapshot.engine_owned_bytes is None
+    assert "does not let" in reader.problem
+
+
+class CountingReader:
+    """A reader that tells when it was read."""
+
+    def __init__(self) -> None:
+        self.engine_pid: int | None = None
+        self.problem = "the board sulks"
+        self.reads = threading.Semaphore(0)
+        self.is_closed = False
+        self.read_on: int | None = None
+
+    def read(self) -> tuple[MemorySnapshot, ...]:
+        self.read_on = threading.get_ident()
+        self.reads.release()
+        return (MemorySnapshot(1, "system", "System memory", 10, self.engine_pid or 0),)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_that_a_sampler_reads_off_the_callers_thread_until_stopped() -> None:
+    reader = CountingReader()
+    readers: tuple[MemoryReader, ...] = (reader,)
+    sampler = Sampler(0.001, lambda: (readers, ""))
+    before = (sampler.latest, sampler.idle_cores)
+    assert before == ((), None)
+    sampler.watch(7)
+    sampler.start()
+    try:
+        for _ in range(3):
+            assert reader.reads.acquire(timeout=10)
+    finally:
+        sampler.stop()
+    assert reader.is_closed
+    assert reader.read_on != threading.get_ident()
+    assert sampler.latest[0].used_bytes == 7
+    assert sampler.problems == ("the board sulks",)
+    assert sampler.idle_cores is not None
+    assert 0 <= sampler.idle_cores <= (psutil.cpu_count() or 1)
+
+
+def test_that_a_sampler_that_never_ran_can_be_stopped() -> None:
+    Sampler().stop()
+
+
+def test_that_this_machine_has_at_least_main_memory() -> None:
+    readers, problem = open_readers()
+    try:
+        assert readers[0].read()[0].kind == "system"
+        assert problem == "" or problem.endswith(".")
+    finally:
+        for reader in readers:
+            reader.close()

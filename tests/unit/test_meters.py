@@ -1,0 +1,446 @@
+"""Events in, views out: every figure against hand-computed values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+import numpy as np
+import pytest
+
+from engine_bridge import protocol
+from engine_bridge.memory_plan import BytesByUse, DeviceBytes, EffectiveConfig, MemoryPlan
+from engine_bridge.metrics.memory_meter import MemoryParts, split
+from engine_bridge.metrics.meters import Meters
+from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.protocol import (
+    Applied,
+    BandwidthMeasured,
+    DeviceFacts,
+    Hello,
+    MemoryMeasured,
+    PlanReady,
+    RequestFinished,
+    RequestStarted,
+    RequestTiming,
+    StepsMeasured,
+    TokensDelivered,
+)
+from engine_bridge.settings.config import EngineConfig
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+T0 = 1000 * SECOND  # not 0: a clock that starts anywhere
+GIB = 1 << 30
+
+EFFECTIVE = EffectiveConfig(4096, 4, False, 16384, "on", 0, 2048, 512, 2, 2, 4)
+ON_CPU = MemoryPlan(
+    BytesByUse(
+        weights=2 * GIB, weights_mapped=GIB, kv=3 * GIB, compute=GIB, host=6 * GIB, total=6 * GIB
+    ),
+    (DeviceBytes("CPU", weights=2 * GIB, kv=3 * GIB, compute=GIB),),
+    EFFECTIVE,
+    True,
+    (),
+    0.01,
+)
+ON_GPU = MemoryPlan(
+    BytesByUse(weights=6 * GIB, kv=GIB, compute=GIB, total=8 * GIB),
+    (
+        DeviceBytes("CPU", weights=0, kv=0, compute=0),
+        DeviceBytes("CUDA0", weights=6 * GIB, kv=GIB, compute=GIB),
+    ),
+    EFFECTIVE,
+    True,
+    (),
+    0.01,
+)
+CUDA0 = DeviceFacts("CUDA0", "NVIDIA GeForce RTX 3090", "gpu", "CUDA", 16 * GIB, 24 * GIB)
+CPU = DeviceFacts("CPU", "a processor", "cpu", "CPU", 20 * GIB, 32 * GIB)
+
+
+def applied(plan: MemoryPlan = ON_CPU, **settings: object) -> Applied:
+    config = EngineConfig().with_values(settings)
+    return Applied(1, config, EFFECTIVE, "new context", 0.25, plan)
+
+
+def span(
+    end_ns: int, decode_bytes: int = 0, decode_s: float = 0.0, decoded_tok: int = 0, steps: int = 1
+) -> StepsMeasured:
+    begin_ns = end_ns - SECOND // 10
+    return StepsMeasured(
+        begin_ns, end_ns, decode_s, steps, steps, decode_s, decode_bytes, decoded_tok, 0, 0.0, 0.0,
+        1, (),
+    )  # fmt: skip
+
+
+def system(at_ns: int, used: int = 10 * GIB, owned: int | None = 4 * GIB) -> MemorySnapshot:
+    return MemorySnapshot(at_ns, "system", "System memory", 32 * GIB, used, owned, 5 * GIB)
+
+
+def board(at_ns: int, owned: int | None = 8 * GIB) -> MemorySnapshot:
+    return MemorySnapshot(
+        at_ns, "gpu", CUDA0.description, 24 * GIB, 9 * GIB, owned, 0, None, 936e9, "bus × clock"
+    )
+
+
+def timing(ttft_s: float | None = 0.3, tpot_s: float | None = 0.02) -> RequestTiming:
+    return RequestTiming(0.1, 0.2, ttft_s, tpot_s, 0.02, 0.03, 100, 40, 10)
+
+
+def stream(meters: Meters, who: tuple[int, int], step_ms: int, steps: int, at: int) -> int:
+    """Fold a request (its number, its slot) with a token a step; returns when the last came."""
+    request_id, slot = who
+    meters.fold(RequestStarted(request_id, slot, 100, 40, "", at), at)
+    for number in range(1, steps + 1):
+        now = at + number * step_ms * MS
+        meters.fold(TokensDelivered(request_id, "x", (now,), (1,), now), now)
+    return at + steps * step_ms * MS
+
+
+def test_that_achieved_bandwidth_is_decode_bytes_over_decode_time() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(60e9, 2, "read, 2 threads"), T0)
+    meters.fold(span(T0, decode_bytes=4 * 10**9, decode_s=0.1, steps=4), T0)
+    view = meters.view(T0 + SECOND).bandwidth
+    assert view.last_bytes_per_s == pytest.approx(40e9)
+    assert view.last_age_s == pytest.approx(1.0)
+    assert view.mbu == pytest.approx(2 / 3)
+    assert view.step_bytes == pytest.approx(1e9)
+    assert view.ceiling_steps_per_s == pytest.approx(60)
+    assert view.peak_how == "read, 2 threads"
+    assert view.times_s.tolist() == [-1.0]
+
+
+def test_that_a_prefill_span_is_a_gap_and_no_zero() -> None:
+    meters = Meters()
+    meters.fold(span(T0, 10**9, 0.1), T0)
+    meters.fold(span(T0 + SECOND // 10), T0)
+    view = meters.view(T0 + SECOND).bandwidth
+    assert view.bytes_per_s[0] == pytest.approx(10e9)
+    assert np.isnan(view.bytes_per_s[1])
+    assert view.last_bytes_per_s == pytest.approx(10e9)
+
+
+def test_that_silence_between_spans_is_a_gap() -> None:
+    meters = Meters()
+    meters.fold(span(T0, 10**9, 0.1), T0)
+    meters.fold(span(T0 + 5 * SECOND, 10**9, 0.1), T0)
+    assert np.isnan(meters.view(T0 + 6 * SECOND).bandwidth.bytes_per_s).tolist() == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_that_a_board_is_held_against_its_own_peak() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(60e9, 2, "read"), T0)
+    meters.fold(MemoryMeasured(T0, 0, 0, (CPU, CUDA0)), T0)
+    meters.note_memory((system(T0), board(T0)))
+    meters.fold(applied(ON_GPU), T0)
+    view = meters.view(T0).bandwidth
+    assert view.peak_bytes_per_s == pytest.approx(936e9)
+    assert view.peak_how == "bus × clock"
+
+
+def test_that_a_board_without_a_known_peak_has_no_mbu() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(60e9, 2, "read"), T0)
+    meters.fold(MemoryMeasured(T0, 0, 0, (CPU, CUDA0)), T0)
+    meters.fold(applied(ON_GPU), T0)
+    meters.fold(span(T0, 10**9, 0.1), T0)
+    view = meters.view(T0).bandwidth
+    assert view.peak_bytes_per_s is None
+    assert view.mbu is None
+    assert "RTX 3090" in view.peak_how
+
+
+def test_that_a_split_model_has_the_peak_of_its_slowest_way() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(50e9, 2, "read"), T0)
+    meters.fold(MemoryMeasured(T0, 0, 0, (CPU, CUDA0)), T0)
+    meters.note_memory((system(T0), board(T0)))
+    half = msgspec.structs.replace(
+        ON_GPU,
+        devices=(DeviceBytes("CPU", 5 * GIB, 0, 0), DeviceBytes("CUDA0", 5 * GIB, 0, 0)),
+    )
+    meters.fold(applied(half), T0)
+    assert meters.view(T0).bandwidth.peak_bytes_per_s == pytest.approx(2 / (1 / 50e9 + 1 / 936e9))
+
+
+def test_that_throughput_counts_every_stream_in_the_last_two_seconds() -> None:
+    meters = Meters()
+    for tenth in range(1, 41):
+        meters.fold(span(T0 + tenth * SECOND // 10, 10**9, 0.1, decoded_tok=8), T0)
+    now = T0 + 4 * SECOND
+    assert meters.view(now).tpot.throughput_tok_s == pytest.approx(80)
+    assert meters.view(now + 3 * SECOND).tpot.throughput_tok_s is None
+
+
+def test_that_throughput_falls_when_nothing_comes_any_more() -> None:
+    meters = Meters()
+    for tenth in range(1, 41):
+        meters.fold(span(T0 + tenth * SECOND // 10, 10**9, 0.1, decoded_tok=8), T0)
+    later = meters.view(T0 + 5 * SECOND).tpot.throughput_tok_s
+    assert later is not None
+    assert later < 50
+
+
+def test_that_ttft_splits_into_queue_prefill_and_paint() -> None:
+    meters = Meters()
+    meters.note_sent(1, T0)
+    meters.fold(RequestStarted(1, 0, 541, 498, "", T0 + 100 * MS), T0)
+    first = T0 + 400 * MS
+    meters.fold(TokensDelivered(1, "x", (first, first + 20 * MS), (1, 1), first), first)
+    meters.note_first_paint(1, first + 15 * MS)
+    view = meters.view(T0 + SECOND).ttft
+    assert view.times_s == pytest.approx([-0.6])
+    assert view.ttft_s == pytest.approx([0.4])
+    assert view.last is not None
+    assert view.last.queue_s == pytest.approx(0.1)
+    assert view.last.prefill_s == pytest.approx(0.3)
+    assert view.last.paint_s == pytest.approx(0.015)
+    assert "541 tokens, 498 reused" in view.texts[0]
+
+
+def test_that_the_engines_own_timing_counts_once_a_request_ended() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 5, T0)  # never seen being sent
+    assert meters.view(end).ttft.times_s.size == 0
+    meters.fold(RequestFinished(1, "end", "", timing(), 110), end)
+    view = meters.view(end).ttft
+    assert view.ttft_s == pytest.approx([0.3])
+    assert view.times_s == pytest.approx([-0.08])
+
+
+def test_that_a_request_without_a_token_is_no_dot() -> None:
+    meters = Meters()
+    meters.note_sent(1, T0)
+    meters.fold(RequestStarted(1, 0, 10, 0, "", T0), T0)
+    meters.fold(RequestFinished(1, "cancelled", "", timing(None, None), 0), T0)
+    assert meters.view(T0).ttft.times_s.size == 0
+
+
+def test_that_goodput_needs_limits_and_counts_requests_that_kept_them() -> None:
+    meters = Meters()
+    for request_id, ttft_s in ((1, 0.3), (2, 0.9), (3, 0.3)):
+        meters.note_sent(request_id, T0)
+        stream(meters, (request_id, 0), 20, 5, T0)
+        meters.fold(RequestFinished(request_id, "end", "", timing(ttft_s), 9), T0 + SECOND)
+    now = T0 + 10 * SECOND
+    assert meters.view(now).ttft.goodput_req_s is None
+    meters.set_limits(ttft_s=0.8, tpot_s=0.05)
+    view = meters.view(now)
+    assert view.ttft.goodput_req_s == pytest.approx(0.2)
+    assert view.ttft.limit_s == 0.8
+    assert view.tpot.limit_s == 0.05
+
+
+def test_that_tpot_and_itl_follow_the_steps_of_each_stream() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 40, T0)
+    stream(meters, (2, 1), 40, 20, T0)
+    view = meters.view(end).tpot
+    assert [lines.slot for lines in view.streams] == [0, 1]
+    assert view.streams[0].tpot_s[-1] == pytest.approx(0.02)
+    assert view.streams[1].tpot_s[-1] == pytest.approx(0.04)
+    assert view.streams[1].itl_p99_s[-1] == pytest.approx(0.04)
+    assert view.tpot_s == pytest.approx(0.03)
+    assert view.stream_tok_s == pytest.approx(1 / 0.03)
+
+
+def test_that_drafts_make_tpot_shorter_than_the_gap_between_steps() -> None:
+    meters = Meters()
+    meters.fold(RequestStarted(1, 0, 10, 0, "", T0), T0)
+    steps = tuple(T0 + number * 30 * MS for number in range(1, 21))
+    meters.fold(TokensDelivered(1, "x", steps, (3,) * 20, steps[-1]), steps[-1])
+    view = meters.view(steps[-1]).tpot
+    assert view.tpot_s == pytest.approx(0.01)
+    assert view.itl_p99_s == pytest.approx(0.03)
+
+
+def test_that_no_line_and_no_gap_reaches_from_one_request_to_the_next() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 10, T0)
+    meters.fold(RequestFinished(1, "end", "", timing(), 110), end)
+    end = stream(meters, (2, 0), 20, 10, end + 30 * SECOND)
+    meters.fold(RequestFinished(2, "end", "", timing(), 110), end)
+    (lines,) = meters.view(end).tpot.streams
+    assert np.isnan(lines.tpot_s).any()
+    assert np.nanmax(lines.itl_p99_s) == pytest.approx(0.02)
+
+
+def test_that_an_idle_stream_keeps_its_last_figure_and_is_not_active() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 20, T0)
+    view = meters.view(end + 10 * SECOND).tpot
+    assert view.tpot_s is None
+    assert view.last_tpot_s == pytest.approx(0.02)
+
+
+def test_that_a_stream_older_than_the_window_is_gone() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 20, T0)
+    assert meters.view(end + 200 * SECOND).tpot.streams == ()
+
+
+def test_that_rows_come_at_most_ten_times_a_second() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 1, 2000, T0)
+    (lines,) = meters.view(end).tpot.streams
+    assert 15 < lines.times_s.size <= 21
+
+
+def test_that_tokens_of_an_unknown_request_are_let_pass() -> None:
+    meters = Meters()
+    meters.fold(TokensDelivered(9, "x", (T0,), (1,), T0), T0)
+    assert meters.view(T0).ttft.times_s.size == 0
+
+
+def test_that_the_stack_is_what_was_measured() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    meters.note_memory((system(T0),))
+    view = meters.view(T0).memory
+    # Owned 4 GiB: weights 1 (the other one is mapped), KV 3, compute reserved and not touched yet.
+    assert view.parts == MemoryParts(6 * GIB, GIB, GIB, 3 * GIB, 0, 0, 0)
+    assert view.used == 11 * GIB
+    assert view.planned == 12 * GIB
+    assert view.unexplained == -GIB
+    assert view.stack[:, -1].sum() == 11 * GIB
+    assert view.capacity == 32 * GIB
+
+
+def test_that_what_no_plan_explains_is_shown_apart() -> None:
+    parts, unexplained = split(
+        system(T0, owned=7 * GIB), MemoryParts(0, GIB, GIB, 3 * GIB, GIB, 0, 0)
+    )
+    assert parts.rest == 2 * GIB
+    assert unexplained == 2 * GIB
+
+
+def test_that_without_a_model_the_engine_is_unexplained_by_nothing() -> None:
+    parts, unexplained = split(system(T0), None)
+    assert parts.mapped == 0
+    assert parts.rest == 4 * GIB
+    assert unexplained is None
+
+
+def test_that_an_unknown_engine_part_is_taken_from_the_plan() -> None:
+    parts, unexplained = split(board(T0, owned=None), MemoryParts(0, 0, 6 * GIB, GIB, GIB, 0, 0))
+    assert parts == MemoryParts(GIB, 0, 6 * GIB, GIB, GIB, 0, 0)
+    assert unexplained is None
+
+
+def test_that_the_board_is_shown_once_the_model_lies_on_it() -> None:
+    meters = Meters()
+    meters.note_memory((system(T0), board(T0)))
+    assert meters.view(T0).memory.name == "System memory"
+    meters.fold(applied(ON_GPU), T0)
+    meters.note_memory((system(T0 + 1), board(T0 + 1)))
+    view = meters.view(T0 + 1).memory
+    assert view.name == CUDA0.description
+    assert view.used == 9 * GIB
+    assert view.unexplained == 0
+    assert np.isnan(view.stack).all(axis=0).tolist() == [False, True, False]
+
+
+def test_that_a_board_only_the_engine_sees_is_shown_all_the_same() -> None:
+    meters = Meters()
+    meters.fold(applied(ON_GPU), T0)
+    meters.fold(MemoryMeasured(T0, GIB, 0, (CPU, CUDA0)), T0)
+    meters.note_memory((system(T0 + 1),))
+    view = meters.view(T0 + 1).memory
+    assert view.name == CUDA0.description
+    assert view.used == 8 * GIB
+    assert view.unexplained is None
+
+
+def test_that_the_engines_own_reading_serves_where_no_sampler_runs() -> None:
+    meters = Meters()
+    meters.fold(MemoryMeasured(T0, 2 * GIB, GIB, (CPU,)), T0)
+    view = meters.view(T0).memory
+    assert view.capacity == 32 * GIB
+    assert view.parts is not None
+    assert view.parts.rest == 2 * GIB
+    meters.note_memory((system(T0 + SECOND),))
+    meters.fold(MemoryMeasured(T0 + 2 * SECOND, 2 * GIB, GIB, (CPU,)), T0)
+    assert meters.view(T0 + 3 * SECOND).memory.times_s.size == 2
+
+
+def test_that_the_same_reading_counts_once() -> None:
+    meters = Meters()
+    meters.note_memory((system(T0),))
+    revision = meters.revision
+    meters.note_memory((system(T0),))
+    assert meters.revision == revision
+    assert meters.view(T0).memory.times_s.size == 1
+
+
+def test_that_a_candidate_is_predicted_until_it_is_applied() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    meters.note_memory((system(T0),))
+    larger = msgspec.structs.replace(ON_CPU, devices=(DeviceBytes("CPU", 2 * GIB, 9 * GIB, GIB),))
+    meters.fold(PlanReady(1, larger), T0)
+    assert meters.view(T0).memory.candidate == 18 * GIB
+    meters.fold(applied(larger), T0)
+    assert meters.view(T0).memory.candidate is None
+    meters.note_plan(ON_CPU)
+    assert meters.view(T0).memory.candidate == 12 * GIB
+
+
+def test_that_a_change_leaves_a_marker_that_says_what_changed() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    meters.fold(applied(slots=2, ctx_per_slot_tok=8192), T0 + SECOND)
+    meters.fold(applied(slots=2, ctx_per_slot_tok=8192), T0 + 2 * SECOND)
+    loaded, changed = meters.view(T0 + 3 * SECOND).markers
+    assert loaded.text.startswith("Loaded")
+    assert changed.at_s == pytest.approx(-2)
+    assert changed.text.splitlines() == [
+        "Context per slot: 4,096 → 8,192",
+        "Parallel slots: 4 → 2",
+        "new context, 0.25 s",
+    ]
+    assert meters.view(T0 + 500 * SECOND).markers == ()
+
+
+def test_that_a_new_engine_process_ends_every_line() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    end = stream(meters, (1, 0), 20, 20, T0)
+    meters.fold(span(end, 10**9, 0.1), end)
+    meters.fold(Hello(1, 1, end, "", "", (CPU,), False), end)
+    end = stream(meters, (1, 0), 20, 20, end + SECOND)  # the same number again, another request
+    (lines,) = meters.view(end).tpot.streams
+    assert np.isnan(lines.tpot_s).any()
+    assert np.isnan(meters.view(end).bandwidth.bytes_per_s[-1])
+
+
+def test_that_dots_of_a_dead_engine_stay() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 5, T0)
+    meters.fold(RequestFinished(1, "end", "", timing(), 110), end)
+    meters.note_engine_gone(end)
+    meters.note_engine_gone(end)
+    assert meters.view(end).ttft.ttft_s == pytest.approx([0.3])
+
+
+def test_that_events_without_figures_are_let_pass() -> None:
+    meters = Meters()
+    meters.fold(protocol.Logged("info", "hello"), T0)
+    assert meters.revision == 0
+
+
+def test_that_an_empty_desk_has_empty_views() -> None:
+    view = Meters().view(T0)
+    assert view.memory.name == ""
+    assert view.tpot.tpot_s is None
+    assert all(
+        array.size == 0
+        for part in (view.memory, view.bandwidth, view.ttft)
+        for array in (getattr(part, f.name) for f in dataclasses.fields(part))
+        if isinstance(array, np.ndarray)
+    )

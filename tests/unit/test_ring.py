@@ -1,0 +1,114 @@
+"""Ring buffers and thinning, against plain lists."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine_bridge.metrics.ring import Ring, min_max
+
+
+@given(
+    capacity=st.integers(1, 7),
+    steps=st.lists(st.tuples(st.floats(0, 5), st.floats(-1e9, 1e9)), max_size=40),
+)
+def test_that_a_ring_holds_the_last_rows_in_order(
+    capacity: int, steps: list[tuple[float, float]]
+) -> None:
+    ring, model, now = Ring(capacity), [], 0.0
+    for step_s, value in steps:
+        now += step_s
+        ring.append(now, value)
+        model.append((now, value))
+        times, values = ring.window()
+        assert list(zip(times.tolist(), values[0].tolist(), strict=True)) == model[-capacity:]
+    assert len(ring) == min(capacity, len(steps))
+
+
+def test_that_a_window_includes_both_ends() -> None:
+    ring = Ring(4, columns=2)
+    for second in range(6):
+        ring.append(float(second), second, -second)
+    times, values = ring.window(3.0, 4.0)
+    assert times.tolist() == [3.0, 4.0]
+    assert values.tolist() == [[3.0, 4.0], [-3.0, -4.0]]
+    assert ring.window(7.0)[0].size == 0
+
+
+def test_that_a_window_is_a_view_and_not_a_copy() -> None:
+    ring = Ring(1000)
+    ring.append(1.0, 1.0)
+    times, values = ring.window()
+    assert times.base is not None
+    assert values.base is not None
+
+
+def test_that_times_never_run_backwards() -> None:
+    ring = Ring(3)
+    for time_s in (5.0, 4.0, 6.0):
+        ring.append(time_s, 0.0)
+    assert ring.window()[0].tolist() == [5.0, 5.0, 6.0]
+
+
+def test_that_gaps_do_not_pile_up() -> None:
+    ring = Ring(8)
+    ring.gap(0.0)
+    assert len(ring) == 0
+    ring.append(1.0, 1.0)
+    ring.gap(2.0)
+    ring.gap(3.0)
+    assert len(ring) == 2
+    assert math.isnan(ring.latest()[1][0])
+
+
+@pytest.mark.parametrize("time_s", [math.nan, math.inf])
+def test_that_a_row_needs_a_time(time_s: float) -> None:
+    with pytest.raises(ValueError, match="No row"):
+        Ring(2).append(time_s, 1.0)
+
+
+def test_that_a_row_needs_every_column() -> None:
+    with pytest.raises(ValueError, match="No row"):
+        Ring(2, columns=2).append(1.0, 1.0)
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (1, 0)])
+def test_that_a_ring_without_room_is_refused(shape: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="holds nothing"):
+        Ring(*shape)
+
+
+def test_that_an_empty_ring_has_no_latest_row() -> None:
+    with pytest.raises(IndexError):
+        Ring(2).latest()
+
+
+_values = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(values=st.lists(_values, max_size=300), buckets=st.integers(1, 40))
+def test_that_thinning_keeps_extremes_and_gaps_of_each_bucket(
+    values: list[float], buckets: int
+) -> None:
+    times = np.arange(len(values), dtype=np.float64)
+    array = np.array(values, dtype=np.float64)
+    thin_times, thin = min_max(times, array, buckets)
+    if len(values) <= 2 * buckets:
+        assert thin.size == len(values)
+        return
+    assert thin.size <= 3 * buckets
+    assert (np.diff(thin_times) >= 0).all()
+    edges = np.linspace(0, len(values), buckets + 1).astype(int)
+    for begin, end in itertools.pairwise(edges.tolist()):
+        inside = thin[(thin_times >= begin) & (thin_times < end)]
+        bucket = array[begin:end]
+        finite = bucket[np.isfinite(bucket)]
+        assert np.isnan(inside).any() == (finite.size < bucket.size)
+        if finite.size:
+            assert np.nanmin(inside) == finite.min()
+            assert np.nanmax(inside) == finite.max()
