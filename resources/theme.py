@@ -100,6 +100,7 @@ def _text_rules(p: Palette, body_pt: float) -> str:
     return f"""
 QWidget {{ color: {p.text}; }}
 *[role="heading"], *[role="value"] {{ font-weight: 600; }}
+*[role="value-warning"] {{ color: {p.warning}; font-weight: 600; }}
 *[role="muted"] {{ color: {p.muted}; }}
 *[role="hint"] {{ color: {p.muted}; {small}; }}
 *[role="hint-warning"] {{ color: {p.warning}; {small}; }}
@@ -177,11 +178,11 @@ QPushButton[role="section"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="value-menu"] {{
     background: transparent; border-color: transparent; border-radius: {STEP_PX}px;
     font-weight: 600; text-align: right; min-height: 0;
-    padding: 0 {7 * STEP_PX + 1}px 0 {STEP_PX // 2}px;
+    padding: 0 {2 * STEP_PX - 1}px 0 {STEP_PX // 2}px;
 }}
 QPushButton[role="value-menu"]:hover {{ border-color: {p.line}; }}
 QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
-QPushButton[role="value-menu"]::menu-indicator {{ right: {2 * STEP_PX + 2}px; }}
+QPushButton[role="value-menu"]::menu-indicator {{ image: none; width: 0; }}
 QPushButton[role="menu"] {{ text-align: left; padding-right: {6 * STEP_PX}px; }}
 QPushButton::menu-indicator {{
     image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
@@ -282,7 +283,8 @@ QScrollBar:horizontal {{ height: {2 * STEP_PX}px; }}
 QScrollBar::handle {{ background: {p.line}; border-radius: {STEP_PX}px; }}
 QScrollBar::handle:vertical {{ min-height: {6 * STEP_PX}px; }}
 QScrollBar::handle:horizontal {{ min-width: {6 * STEP_PX}px; }}
-QScrollBar::handle:hover {{ background: {p.muted}; }}
+QScrollBar::handle:disabled {{ background: transparent; }}
+QScrollBar::handle:enabled:hover {{ background: {p.muted}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QProgressBar {{

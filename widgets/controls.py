@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QWidget
 
@@ -25,13 +25,14 @@ from resources.tokens import STEP_PX, Palette
 from widgets.fader import Fader
 from widgets.fader_scale import FaderScale
 from widgets.segmented import Segmented
-from widgets.theme import set_role
+from widgets.theme import icon, set_role
 from widgets.toggle import Toggle
 from widgets.value_field import ValueField
 from widgets.value_text import value_text, value_with_unit
 
 # Up to this many words stand side by side; more become a fader with a menu.
 _MAX_SEGMENTS = 4
+_ARROW_PX = 3 * STEP_PX
 
 
 class Control(QObject):
@@ -191,6 +192,9 @@ class ChoiceFaderControl(FaderControl):
         super().__init__(setting, FaderScale.of_choice(domain), parent)
         self.button = QPushButton(parent)
         set_role(self.button, "value-menu")
+        # The arrow stands behind the word, where other rows have their unit.
+        self.button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self.button.setIconSize(QSize(_ARROW_PX, _ARROW_PX))
         self.button.setMenu(self._menu(domain))
         self.value_widget = self.button
         self.refresh()
@@ -201,6 +205,11 @@ class ChoiceFaderControl(FaderControl):
         self.button.setText(self.shown_text())
         for action in self._actions:
             action.setChecked(action.text() == self._value)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        super().set_palette(palette)
+        self.button.setIcon(icon("chevron-down", palette.muted, _ARROW_PX))
 
     def _menu(self, domain: ChoiceDomain) -> QMenu:
         menu = QMenu(self.button)

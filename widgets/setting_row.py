@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
@@ -50,7 +50,8 @@ class SettingRow(QWidget):
         self._name.setBuddy(self._control.main)
         self._badge = CostBadge(self)
         self._hint = ElidedLabel("", self)
-        set_role(self._hint, "hint")
+        # A long hint is shortened; it never widens the column.
+        self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._hint_text: tuple[str, bool] = ("", False)
         self._problem: str | None = None
         self._error = QLabel(self)
@@ -65,6 +66,7 @@ class SettingRow(QWidget):
         self._settle.timeout.connect(self._on_settled)
         self._reset = self._reset_action()
         self._connect()
+        self._show()
         self.setTabOrder(self._control.main, self._control.value_widget)
 
     @property
@@ -91,7 +93,7 @@ class SettingRow(QWidget):
         if value != self._control.value():
             self._settle.stop()
             self._control.set_value(value)
-            self._control.describe()
+            self._show()
 
     def set_applied(self, value: Value | None) -> None:
         """Mark on the scale what the engine runs now; None marks nothing."""
@@ -110,7 +112,7 @@ class SettingRow(QWidget):
         self._control.set_effective(text)
 
     def set_hint(self, text: str, is_warning: bool = False) -> None:
-        """Say in the muted line what this value means here."""
+        """Say in the muted line what this value means here; empty text names the default."""
         self._hint_text = (text, is_warning)
         self._show_hint()
 
@@ -156,7 +158,7 @@ class SettingRow(QWidget):
         header.addWidget(self._unit)
         header.addWidget(self._badge)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, STEP_PX, 0, STEP_PX)
+        layout.setContentsMargins(0, STEP_PX // 2, 0, 2 * STEP_PX)
         layout.setSpacing(STEP_PX // 2)
         layout.addLayout(header)
         if self._control.body is not None:
@@ -184,14 +186,18 @@ class SettingRow(QWidget):
         return action
 
     def _connect(self) -> None:
-        self._control.dragged.connect(lambda value: self.changing.emit(self.key, value))
+        self._control.dragged.connect(self._on_dragged)
         self._control.stepped.connect(self._on_stepped)
         self._control.committed.connect(self._on_committed)
         self._control.refused.connect(self._on_refused)
         self._name.double_clicked.connect(self.reset)
 
+    def _on_dragged(self, value: Value) -> None:
+        self._show()
+        self.changing.emit(self.key, value)
+
     def _on_stepped(self, value: Value) -> None:
-        self._control.describe()
+        self._show()
         self.changing.emit(self.key, value)
         self._settle.start()
 
@@ -200,7 +206,7 @@ class SettingRow(QWidget):
 
     def _on_committed(self, value: Value) -> None:
         self._settle.stop()
-        self._control.describe()
+        self._show()
         self.changed.emit(self.key, value)
 
     def _on_refused(self, sentence: str) -> None:
@@ -208,8 +214,20 @@ class SettingRow(QWidget):
         self._error.setVisible(bool(sentence))
         self._hint.setVisible(not sentence)
 
+    def _show(self) -> None:
+        """Follow the control's value."""
+        value = self._control.value()
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        self._unit.setText(self._setting.unit if is_number else "")
+        self._control.describe()
+        self._show_hint()
+
     def _show_hint(self) -> None:
         text, is_warning = self._hint_text
+        if not text:
+            default = value_with_unit(self._setting, self._setting.default)
+            is_default = self._control.value() == self._setting.default
+            text = "default" if is_default else f"default {default}"
         if self._problem is not None:
             text, is_warning = self._problem, True
         set_role(self._hint, "hint-warning" if is_warning else "hint")

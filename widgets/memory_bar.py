@@ -1,0 +1,194 @@
+"""Memory as one bar: present, predicted, other programs, against what there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from engine_bridge.memory_plan import MemoryPlan
+from resources.theme import mixed
+from resources.tokens import DARK, STEP_PX, Palette
+from widgets.byte_text import byte_text
+from widgets.elided_label import ElidedLabel
+from widgets.legend_line import Entry, LegendLine
+from widgets.memory_parts import MemoryState, Parts
+from widgets.theme import set_role
+
+_BAR_PX = 4 * STEP_PX
+_HATCH_PX = STEP_PX + 1
+# The line that marks the capacity where more is asked than there is.
+_EDGE_PX = 2
+
+
+class MemoryBar(QWidget):
+    """Title and total, the bar, and two lines that say the same in words.
+
+    The stack begins with other programs, then mapped weights, owned weights, KV, compute and draft.
+    What a change would add is hatched behind the stack, what it would give back is hatched in it.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Make an empty bar."""
+        super().__init__(parent)
+        self._state = MemoryState()
+        self._device: str | None = None
+        self._title = ElidedLabel("Memory", self)
+        set_role(self._title, "heading")
+        self._used = QLabel(self)
+        set_role(self._used, "value")
+        self._bar = _Bar(self)
+        self._colours = DARK
+        self._parts = LegendLine(self)
+        self._rest = LegendLine(self)
+        header = QHBoxLayout()
+        header.addWidget(self._title, 1)
+        header.addWidget(self._used)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(STEP_PX)
+        layout.addLayout(header)
+        layout.addWidget(self._bar)
+        lines = QVBoxLayout()
+        lines.setSpacing(STEP_PX // 2)
+        lines.addWidget(self._parts)
+        lines.addWidget(self._rest)
+        layout.addLayout(lines)
+        self._show()
+
+    def set_present(
+        self,
+        plan: MemoryPlan | None,
+        others_bytes: int,
+        capacity_bytes: int,
+        label: str,
+        device: str | None = None,
+    ) -> None:
+        """Show what is.
+
+        Args:
+            plan: What the engine holds; None without a model.
+            others_bytes: What other programs hold.
+            capacity_bytes: Size of this memory, 0 if unknown.
+            label: Which memory, e.g. ``GPU memory``.
+            device: Count this device of the plan alone (``CUDA0``); None counts all of it.
+        """
+        self._device = device
+        present = None if plan is None else Parts.of(plan, device)
+        self._state = replace(
+            self._state,
+            present=present,
+            others_bytes=max(0, others_bytes),
+            capacity_bytes=max(0, capacity_bytes),
+        )
+        self._title.set_text(label)
+        self._show()
+
+    def set_predicted(self, plan: MemoryPlan | None) -> None:
+        """Show beside it what a change would make of it; None shows the present alone."""
+        predicted = None if plan is None else Parts.of(plan, self._device)
+        self._state = replace(self._state, predicted=predicted)
+        self._show()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self._colours = palette
+        self._bar.set_palette(palette)
+        self._show()
+
+    def text(self) -> str:
+        """Everything that the bar says, in words."""
+        lines = (self._used.text(), self._parts.text(), self._rest.text())
+        return f"{self._title.full_text()}: {'; '.join(lines)}"
+
+    def _show(self) -> None:
+        state, is_over = self._state, bool(self._state.excess_bytes)
+        self._used.setText(state.used_text())
+        set_role(self._used, "value-warning" if is_over else "value")
+        parts = [Entry(text, getattr(self._colours, name)) for name, text in state.part_texts()]
+        self._parts.set_entries(parts or [Entry("no model loaded")])
+        others = Entry(f"others {byte_text(state.others_bytes)}", self._colours.others)
+        rest = state.excess_text() or state.free_text() or "size of this memory unknown"
+        ink = self._colours.warning if is_over else None
+        self._rest.set_entries([others, Entry(rest, ink=ink)])
+        self._bar.set_state(state)
+        rows = "".join(
+            f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
+            for name, text in state.details()
+        )
+        self._bar.setToolTip(f"<table>{rows}</table>")
+        self._bar.setAccessibleName(self.text())
+
+
+class _Bar(QWidget):
+    """The stack itself."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._colours = DARK
+        self._state = MemoryState()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def set_palette(self, palette: Palette) -> None:
+        self._colours = palette
+        self.update()
+
+    def set_state(self, state: MemoryState) -> None:
+        if state != self._state:
+            self._state = state
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(40 * STEP_PX, _BAR_PX)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        outline = QPainterPath()
+        outline.addRoundedRect(QRectF(self.rect()), STEP_PX, STEP_PX)
+        painter.setClipPath(outline)
+        painter.fillRect(self.rect(), QColor(self._colours.raised))
+        state = self._state
+        asked = state.others_bytes + max(state.now.total, state.then.total)
+        whole = max(state.capacity_bytes, asked, 1)
+        self._paint_stack(painter, self.width() / whole)
+        if state.capacity_bytes and asked > state.capacity_bytes:
+            x = self.width() * state.capacity_bytes / whole
+            edge = QRectF(x - _EDGE_PX / 2, 0, _EDGE_PX, self.height())
+            painter.fillRect(edge, QColor(self._colours.warning))
+
+    def _paint_stack(self, painter: QPainter, px_per_byte: float) -> None:
+        colours = self._colours
+        # Mapped weights are the system's to drop: fainter than those it must keep.
+        mapped = mixed(colours.weights, colours.raised, 0.45)
+        series = (mapped, colours.weights, colours.kv, colours.compute, colours.draft)
+        now, then = self._state.now.in_order(), self._state.then.in_order()
+        x = self._fill(painter, 0.0, self._state.others_bytes * px_per_byte, colours.others)
+        for colour, before, after in zip(series, now, then, strict=True):
+            x = self._fill(painter, x, min(before, after) * px_per_byte, colour)
+            x = self._hatch(painter, x, max(0, before - after) * px_per_byte, colour)
+        for colour, before, after in zip(series, now, then, strict=True):
+            x = self._hatch(painter, x, max(0, after - before) * px_per_byte, colour)
+
+    def _fill(self, painter: QPainter, x: float, width: float, colour: str) -> float:
+        painter.fillRect(QRectF(x, 0, width, self.height()), QColor(colour))
+        return x + width
+
+    def _hatch(self, painter: QPainter, x: float, width: float, colour: str) -> float:
+        if width <= 0:
+            return x
+        painter.save()
+        area = QRectF(x, 0, width, self.height())
+        painter.setClipRect(area, Qt.ClipOperation.IntersectClip)
+        painter.fillRect(area, QColor(mixed(self._colours.raised, colour, 0.15)))
+        painter.setPen(QPen(QColor(colour), 1.3))
+        height = self.height()
+        start = x - x % _HATCH_PX - height
+        for step in range(int((width + 2 * height) / _HATCH_PX) + 2):
+            left = start + step * _HATCH_PX
+            painter.drawLine(int(left), height, int(left) + height, 0)
+        painter.restore()
+        return x + width

@@ -1,0 +1,162 @@
+"""What the memory bar shows, as numbers and text. Pure: no Qt.
+
+Knows plans and the order of the parts; must not know painting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
+from widgets.byte_text import ByteUnit, amount_text, byte_text, change_text
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Bytes of one configuration on the memory that the bar stands for.
+
+    Attributes:
+        weights_mapped: Weights in file-backed pages.
+        weights: Weights owned.
+        kv: KV cache and recurrent state.
+        compute: Compute and output buffers.
+        draft: Everything of a draft model.
+    """
+
+    weights_mapped: int = 0
+    weights: int = 0
+    kv: int = 0
+    compute: int = 0
+    draft: int = 0
+
+    @classmethod
+    def of(cls, plan: MemoryPlan, device: str | None) -> Parts:
+        """The parts of ``plan``: of the device named, or of all memory together."""
+        if device is not None:
+            return cls._of_device(plan, device)
+        uses = plan.bytes
+        return cls(
+            uses.weights_mapped,
+            uses.weights,
+            uses.kv + uses.recurrent,
+            uses.compute + uses.output,
+            uses.draft,
+        )
+
+    @classmethod
+    def _of_device(cls, plan: MemoryPlan, device: str) -> Parts:
+        nothing = DeviceBytes(device, 0, 0, 0)
+        found = next((d for d in plan.devices if d.name == device), nothing)
+        return cls(0, found.weights, found.kv, found.compute, 0)
+
+    @property
+    def total(self) -> int:
+        """All parts together."""
+        return self.weights_mapped + self.weights + self.kv + self.compute + self.draft
+
+    def in_order(self) -> tuple[int, ...]:
+        """As the bar stacks them: mapped weights, weights, KV, compute, draft."""
+        return (self.weights_mapped, self.weights, self.kv, self.compute, self.draft)
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """Present, predicted, others and capacity of one memory.
+
+    Attributes:
+        present: What the engine holds now; None without a model.
+        predicted: What it would hold; None where nothing is asked.
+        others_bytes: What other programs hold.
+        capacity_bytes: Size of the memory, 0 if unknown.
+    """
+
+    present: Parts | None = None
+    predicted: Parts | None = None
+    others_bytes: int = 0
+    capacity_bytes: int = 0
+
+    @property
+    def now(self) -> Parts:
+        """The present parts, nothing without a model."""
+        return self.present or Parts()
+
+    @property
+    def then(self) -> Parts:
+        """The parts after the change under way, the present ones without one."""
+        return self.now if self.predicted is None else self.predicted
+
+    @property
+    def excess_bytes(self) -> int:
+        """By how much present or predicted is more than there is, 0 if it fits."""
+        if not self.capacity_bytes:
+            return 0
+        return max(0, self.others_bytes + self.then.total - self.capacity_bytes)
+
+    def used_text(self) -> str:
+        """``7.9 of 24.0 GiB``, with ``7.9 → 9.3`` where a change is under way."""
+        if not self.capacity_bytes:
+            return byte_text(self.now.total)
+        unit = ByteUnit.fitting(self.capacity_bytes)
+        used = change_text(
+            self.others_bytes + self.now.total, self.others_bytes + self.then.total, unit
+        )
+        return f"{used} of {amount_text(self.capacity_bytes, unit)} {unit.word}"
+
+    def part_texts(self) -> tuple[tuple[str, str], ...]:
+        """Series and words of each part: ``("kv", "KV 1.9 → 3.3 GiB")``; empty without any.
+
+        All in one unit, named once at the end; only what differs has an arrow.
+        """
+        now, then = self.now, self.then
+        if not now.total and not then.total:
+            return ()
+        named = [
+            ("weights", "weights", _weights(now), _weights(then)),
+            ("kv", "KV", now.kv, then.kv),
+            ("compute", "compute", now.compute, then.compute),
+        ]
+        if now.draft or then.draft:
+            named.append(("draft", "draft", now.draft, then.draft))
+        unit = ByteUnit.fitting(max(max(before, after) for _, _, before, after in named))
+        texts = [
+            (series, f"{word} {change_text(before, after, unit)}")
+            for series, word, before, after in named
+        ]
+        last_series, last_text = texts[-1]
+        return (*texts[:-1], (last_series, f"{last_text} {unit.word}"))
+
+    def free_text(self) -> str:
+        """``free 16.1 → 14.7 GiB``; empty where the capacity is unknown or too small."""
+        if not self.capacity_bytes or self.excess_bytes:
+            return ""
+        unit = ByteUnit.fitting(self.capacity_bytes)
+        free_now = max(0, self.capacity_bytes - self.others_bytes - self.now.total)
+        free_then = self.capacity_bytes - self.others_bytes - self.then.total
+        return f"free {change_text(free_now, free_then, unit)} {unit.word}"
+
+    def excess_text(self) -> str:
+        """``0.8 GiB more than there is``, or empty where it fits."""
+        return f"{byte_text(self.excess_bytes)} more than there is" if self.excess_bytes else ""
+
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """Every part with its bytes in words, for the tooltip."""
+        now, then = self.now.in_order(), self.then.in_order()
+        names = ("weights, mapped from the file", "weights, owned", "KV cache", "compute", "draft")
+        rows = [
+            (name, _with_units(before, after))
+            for name, before, after in zip(names, now, then, strict=True)
+            if before or after
+        ]
+        rows.append(("other programs", byte_text(self.others_bytes)))
+        if self.capacity_bytes:
+            rows.append(("capacity", byte_text(self.capacity_bytes)))
+        return tuple(rows)
+
+
+def _weights(parts: Parts) -> int:
+    return parts.weights + parts.weights_mapped
+
+
+def _with_units(before: int, after: int) -> str:
+    first, second = byte_text(before), byte_text(after)
+    return first if first == second else f"{first} → {second}"

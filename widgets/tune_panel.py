@@ -1,0 +1,162 @@
+"""The tune column: memory on top, a row per setting, problems with their repairs at the foot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from engine_bridge.settings.domain import Value
+from engine_bridge.settings.row import Group, Setting
+from engine_bridge.settings.rules import Problem
+from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, TUNE_WIDTH_PX, Palette
+from widgets.memory_bar import MemoryBar
+from widgets.problem_list import ProblemList
+from widgets.section import Section
+from widgets.setting_row import SettingRow
+from widgets.theme import set_role
+
+_FOLDED = (Group.PLACEMENT, Group.BATCH, Group.SAMPLING)
+# Room that the scroll bar takes from the rows.
+_SCROLL_BAR_PX = 3 * STEP_PX
+
+
+class TunePanel(QFrame):
+    """All rows; the main ones open, the others in sections that fold.
+
+    Signals:
+        changing: Key (str) and value (object) passed while a fader is dragged.
+        changed: Key (str) and value (object) that was chosen.
+        repair_requested: The ``Problem`` whose repair was pressed.
+    """
+
+    changing = Signal(str, object)
+    changed = Signal(str, object)
+    repair_requested = Signal(object)
+
+    def __init__(self, settings: Iterable[Setting], parent: QWidget | None = None) -> None:
+        """Build a row for each of ``settings`` that is no choice of model."""
+        super().__init__(parent)
+        shown = [setting for setting in settings if setting.group is not Group.MODEL]
+        set_role(self, "panel")
+        self.setAccessibleName("Tune")
+        self.memory_bar = MemoryBar(self)
+        self._problems = ProblemList({setting.key: setting for setting in shown}, self)
+        self._problems.repair_requested.connect(self.repair_requested)
+        self._sections = {group: Section(group.value, self) for group in _FOLDED}
+        self._rows = {setting.key: self._make_row(setting) for setting in shown}
+        self._marked: set[str] = set()
+        self._scroll = QScrollArea(self)
+        self._lay_out()
+
+    def row(self, key: str) -> SettingRow:
+        """The row of ``key``.
+
+        Raises:
+            KeyError: If the panel has no such row.
+        """
+        return self._rows[key]
+
+    def rows(self) -> tuple[SettingRow, ...]:
+        """All rows, from top to bottom."""
+        return tuple(self._rows.values())
+
+    def section(self, group: Group) -> Section:
+        """The folded section of ``group``.
+
+        Raises:
+            KeyError: If the group's rows stand open.
+        """
+        return self._sections[group]
+
+    def set_values(self, values: Mapping[str, Value]) -> None:
+        """Show the values of all keys that have a row, without a signal."""
+        for key, value in values.items():
+            if key in self._rows:
+                self._rows[key].set_value(value)
+
+    def set_applied_values(self, values: Mapping[str, Value] | None) -> None:
+        """Mark on the faders what the engine runs now; None marks nothing."""
+        for key, row in self._rows.items():
+            row.set_applied(None if values is None else values.get(key))
+
+    def set_enabled_keys(self, keys: Collection[str]) -> None:
+        """Let these rows be moved, and no others."""
+        for key, row in self._rows.items():
+            row.setEnabled(key in keys)
+
+    def set_problems(self, problems: Sequence[Problem]) -> None:
+        """List ``problems`` with their repairs, and mark the row each begins with."""
+        self._problems.set_problems(problems)
+        first: dict[str, str] = {}
+        for problem in problems:
+            for key in problem.keys[:1]:
+                first.setdefault(key, problem.message)
+        for key in self._marked - first.keys():
+            self._rows[key].set_problem(None)
+        self._marked = set(first) & self._rows.keys()
+        for key in self._marked:
+            self._rows[key].set_problem(first[key])
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self.memory_bar.set_palette(palette)
+        for section in self._sections.values():
+            section.set_palette(palette)
+        for row in self._rows.values():
+            row.set_palette(palette)
+
+    def _make_row(self, setting: Setting) -> SettingRow:
+        row = SettingRow(setting, self)
+        row.changing.connect(self.changing)
+        row.changed.connect(self.changed)
+        return row
+
+    def _lay_out(self) -> None:
+        content = QWidget()
+        set_role(content, "scrolled")
+        column = QVBoxLayout(content)
+        column.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, PANEL_PADDING_PX)
+        column.setSpacing(0)
+        for row in self._rows.values():
+            section = self._sections.get(row.setting.group)
+            if section is None:
+                column.addWidget(row)
+            else:
+                section.add(row)
+        for section in self._sections.values():
+            column.addWidget(section)
+        column.addStretch()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Always there: rows must not change their width when a section unfolds.
+        self._scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, PANEL_PADDING_PX, 1, 1)
+        layout.setSpacing(PANEL_GAP_PX)
+        layout.addLayout(_inset(self.memory_bar))
+        layout.addWidget(self._scroll, 1)
+        layout.addLayout(_inset(self._problems))
+        self._measure()
+
+    def _measure(self) -> None:
+        widest = max(row.sizeHint().width() for row in self._rows.values())
+        room = widest + 2 * PANEL_PADDING_PX + _SCROLL_BAR_PX
+        self.setMinimumWidth(max(TUNE_WIDTH_PX, room))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+
+def _inset(widget: QWidget) -> QVBoxLayout:
+    layout = QVBoxLayout()
+    layout.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, 0)
+    layout.addWidget(widget)
+    return layout
