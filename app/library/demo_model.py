@@ -218,22 +218,29 @@ def _tell_nobody(_fraction: float, _what: str) -> None:
     pass
 
 
-def _tell_terminal(fraction: float, what: str) -> None:
-    """One line that is rewritten; on a pipe, a line for each tenth."""
-    text = f"  {what} ({fraction:.0%})"
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r{text[: width - 1]:<{width - 1}}" + ("\n" if fraction >= 1 else ""))
-    elif fraction in (0.0, 1.0):
-        sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+class _Teller:
+    """Progress on stderr: one line that is rewritten; in a pipe, a line for each tenth."""
+
+    def __init__(self) -> None:
+        self._told_tenth = -1
+
+    def __call__(self, fraction: float, what: str) -> None:
+        text = f"  {what} ({fraction:.0%})"
+        tenth = int(fraction * 10)
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"\r{text[:width]:<{width}}" + ("\n" if fraction >= 1 else ""))
+        elif tenth != self._told_tenth:
+            self._told_tenth = tenth
+            sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def main() -> int:
     """Fetch the demo model, with progress on stderr; its path goes to stdout."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
-        model = demo_model_path(_tell_terminal)
+        model = demo_model_path(_Teller())
     except DemoModelError as error:
         sys.stderr.write(f"{error}\n")
         return 1

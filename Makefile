@@ -1,0 +1,19 @@
+# The two commands of the README are `make run` and `make test`. All set-up is done by bootstrap/,
+# which needs nothing but Python 3.11 or newer.
+PYTHON ?= python3
+# auto, none, cuda, rocm, metal or vulkan
+GPU ?= auto
+# Arguments of tunedeck (run), pytest (test, check) or the bench.
+ARGS ?=
+
+.PHONY: help run test check bench setup gpu
+help:
+	@echo 'make run     the window (ARGS="plan model.gguf" for a command)'
+	@echo 'make test    all tests but the benches'
+	@echo 'make check   lint, types, import rules, quick tests'
+	@echo 'make bench   measures the engine against llama-server'
+	@echo 'make gpu     says which GPU backend would be built, and why'
+
+run test check bench setup gpu:
+	@command -v $(PYTHON) >/dev/null || { echo 'TuneDeck needs Python 3.11 or newer, and there is no $(PYTHON) here: `apt-get install python3 python3-venv`.' >&2; exit 1; }
+	@$(PYTHON) -m bootstrap --gpu "$(GPU)" $@ $(ARGS)
