@@ -16,6 +16,8 @@ from pathlib import Path
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
 from engine_bridge.gguf_window import GgufError, shown_name
+from engine_bridge.metrics.bandwidth import WeightReads
+from engine_bridge.metrics.bandwidth import WeightReads
 from engine_bridge.model_facts import ModelFacts
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "read_model",
     "read_model_facts",
     "read_tensors",
+    "weight_reads",
 ]
 
 # llama.cpp's fixed arrays: LLAMA_MAX_LAYERS and LLAMA_MAX_EXPERTS; it aborts beyond them.
@@ -73,11 +76,16 @@ class GgufModel:
 
     Attributes:
         facts: What settings depend on.
-        tensors: Every tensor of every part.
+        parts: The tensors of each part, in file order.
     """
 
     facts: ModelFacts
-    tensors: tuple[TensorFacts, ...]
+    parts: tuple[tuple[TensorFacts, ...], ...]
+
+    @property
+    def tensors(self) -> tuple[TensorFacts, ...]:
+        """Every tensor of every part."""
+        return tuple(tensor for part in self.parts for tensor in part)
 
 
 def read_model_facts(path: str | os.PathLike[str]) -> ModelFacts:
@@ -117,28 +125,56 @@ def read_model(path: str | os.PathLike[str]) -> GgufModel:
             "Choose the model's own file."
         )
     _check_tensor_total(first, tensors, len(headers))
-    return GgufModel(_facts(first, tensors, sum(header.file_bytes for header in headers)), tensors)
+    facts = _facts(first, tensors, sum(header.file_bytes for header in headers))
+    return GgufModel(facts, tuple(header.tensors for header in headers))
+
+
+def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
+    """What a decode step can touch of the weights.
+
+    Embeddings are looked up by row and do not count, unless the token embedding is also the output
+    (no ``output.weight``). Layers that only predict further tokens (MTP) do not count.
+    """
+    kept = {tensor.name: tensor.bytes for tensor in tensors}
+    looked_up = _LOOKED_UP if "output.weight" in kept else _LOOKED_UP - {"token_embd.weight"}
+    shared_bytes = expert_bytes = 0
+    for name, size in kept.items():
+        block = _BLOCK_TENSOR.match(name)
+        if name in looked_up or (block and int(block[1]) >= facts.layers):
+            continue
+        if facts.experts and _EXPERT_TENSOR.search(name):
+            expert_bytes += size
+        else:
+            shared_bytes += size
+    return WeightReads(shared_bytes, expert_bytes, facts.experts, facts.experts_used)
+
+
+def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
+    """What a decode step can touch of the weights.
+
+    Embeddings are looked up by row and do not count, unless the token embedding is also the output
+    (no ``output.weight``). Layers that only predict further tokens (MTP) do not count.
+    """
+    kept = {tensor.name: tensor.bytes for tensor in tensors}
+    looked_up = _LOOKED_UP if "output.weight" in kept else _LOOKED_UP - {"token_embd.weight"}
+    shared_bytes = expert_bytes = 0
+    for name, size in kept.items():
+        block = _BLOCK_TENSOR.match(name)
+        if name in looked_up or (block and int(block[1]) >= facts.layers):
+            continue
+        if facts.experts and _EXPERT_TENSOR.search(name):
+            expert_bytes += size
+        else:
+            shared_bytes += size
+    return WeightReads(shared_bytes, expert_bytes, facts.experts, facts.experts_used)
 
 
 def decode_weight_bytes(tensors: Iterable[TensorFacts], facts: ModelFacts) -> int:
     """Weight bytes that a decode step of one stream reads.
 
-    Embeddings are looked up by row and do not count, unless the token embedding is also the output
-    (no ``output.weight``). Of a mixture of experts the share that one token uses counts; a batch
-    touches more of them. Layers that only predict further tokens (MTP) do not count.
+    Of a mixture of experts the share that one token uses counts; a batch touches more of them.
     """
-    kept = {tensor.name: tensor for tensor in tensors}
-    looked_up = _LOOKED_UP if "output.weight" in kept else _LOOKED_UP - {"token_embd.weight"}
-    total = 0
-    for name, tensor in kept.items():
-        block = _BLOCK_TENSOR.match(name)
-        if name in looked_up or (block and int(block[1]) >= facts.layers):
-            continue
-        if facts.experts and _EXPERT_TENSOR.search(name):
-            total += tensor.bytes * facts.experts_used // facts.experts
-        else:
-            total += tensor.bytes
-    return total
+    return round(weight_reads(tensors, facts).per_step_bytes(1))
 
 
 # --- Parts --------------------------------------------------------------------------------

@@ -62,12 +62,14 @@ class TensorFacts:
         type_name: Storage format, e.g. ``Q4_K``.
         shape: Dimensions, fastest first; one to four.
         bytes: Size of its data.
+        offset: Where its data begins, counted from the start of all tensor data of its file.
     """
 
     name: str
     type_name: str
     shape: tuple[int, ...]
     bytes: int
+    offset: int
 
     @property
     def elements(self) -> int:
@@ -173,9 +175,9 @@ class _HeaderReader:
         tensor_count, key_count = self._read_counts()
         values = self._read_values(key_count)
         alignment = self._alignment(values)
-        tensors, offsets = self._read_tensors(tensor_count)
+        tensors = self._read_tensors(tensor_count)
         data_start = _padded(self._bytes.position, alignment) if tensors else self._bytes.position
-        data_end = self._check_data(tensors, offsets, data_start, alignment)
+        data_end = self._check_data(tensors, data_start, alignment)
         return Header(
             self._path,
             values,
@@ -257,9 +259,8 @@ class _HeaderReader:
             raise self._bytes.lies(f"asks for an alignment of {value}, which is no power of two")
         return int(value)
 
-    def _read_tensors(self, count: int) -> tuple[tuple[TensorFacts, ...], tuple[int, ...]]:
+    def _read_tensors(self, count: int) -> tuple[TensorFacts, ...]:
         tensors: dict[str, TensorFacts] = {}
-        offsets = []
         for _ in range(count):
             name = self._bytes.text(_MAX_TENSOR_NAME_BYTES, "a tensor name")
             if name in tensors:
@@ -268,11 +269,11 @@ class _HeaderReader:
             if dims > _MAX_DIMS:
                 raise self._bytes.lies(f"gives the tensor {name!r} {dims:,} dimensions")
             shape = struct.unpack(f"<{dims}q", self._bytes.take(8 * dims))
-            tensors[name] = self._tensor(name, shape or (1,), int(self._bytes.scalar("I")))
-            offsets.append(int(self._bytes.scalar("Q")))
-        return tuple(tensors.values()), tuple(offsets)
+            kind, offset = int(self._bytes.scalar("I")), int(self._bytes.scalar("Q"))
+            tensors[name] = self._tensor(name, shape or (1,), kind, offset)
+        return tuple(tensors.values())
 
-    def _tensor(self, name: str, shape: tuple[int, ...], kind: int) -> TensorFacts:
+    def _tensor(self, name: str, shape: tuple[int, ...], kind: int, offset: int) -> TensorFacts:
         if kind in REMOVED_TENSOR_TYPES:
             old, new = REMOVED_TENSOR_TYPES[kind]
             raise GgufError(
@@ -293,22 +294,17 @@ class _HeaderReader:
         if shape[0] % tensor_type.block_values:
             raise self._bytes.lies(f"has broken rows in the tensor {name!r}")
         size = elements // tensor_type.block_values * tensor_type.block_bytes
-        return TensorFacts(name, tensor_type.name, shape, size)
+        return TensorFacts(name, tensor_type.name, shape, size, offset)
 
-    def _check_data(
-        self,
-        tensors: tuple[TensorFacts, ...],
-        offsets: tuple[int, ...],
-        data_start: int,
-        alignment: int,
-    ) -> int:
+    def _check_data(self, tensors: tuple[TensorFacts, ...], data_start: int, alignment: int) -> int:
         """Check that the tensors lie one behind the other inside the file; return their end."""
-        end = 0
-        for tensor, offset in zip(tensors, offsets, strict=True):
-            if offset != end:
+        end = last_byte = 0
+        for tensor in tensors:
+            if tensor.offset != end:
                 raise self._bytes.lies(f"places the tensor {tensor.name!r} where it cannot be")
-            end = _padded(offset + tensor.bytes, alignment)
-        last_byte = data_start + (offsets[-1] + tensors[-1].bytes if tensors else 0)
+            last_byte = tensor.offset + tensor.bytes
+            end = _padded(last_byte, alignment)
+        last_byte += data_start
         if last_byte > self._bytes.size:
             raise GgufError(
                 f"{self._name} is cut short: it has {self._bytes.size:,} of {last_byte:,} bytes. "
