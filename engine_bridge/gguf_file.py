@@ -17,7 +17,6 @@ from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
 from engine_bridge.gguf_window import GgufError, shown_name
 from engine_bridge.metrics.bandwidth import WeightReads
-from engine_bridge.metrics.bandwidth import WeightReads
 from engine_bridge.model_facts import ModelFacts
 
 __all__ = [
@@ -127,26 +126,6 @@ def read_model(path: str | os.PathLike[str]) -> GgufModel:
     _check_tensor_total(first, tensors, len(headers))
     facts = _facts(first, tensors, sum(header.file_bytes for header in headers))
     return GgufModel(facts, tuple(header.tensors for header in headers))
-
-
-def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
-    """What a decode step can touch of the weights.
-
-    Embeddings are looked up by row and do not count, unless the token embedding is also the output
-    (no ``output.weight``). Layers that only predict further tokens (MTP) do not count.
-    """
-    kept = {tensor.name: tensor.bytes for tensor in tensors}
-    looked_up = _LOOKED_UP if "output.weight" in kept else _LOOKED_UP - {"token_embd.weight"}
-    shared_bytes = expert_bytes = 0
-    for name, size in kept.items():
-        block = _BLOCK_TENSOR.match(name)
-        if name in looked_up or (block and int(block[1]) >= facts.layers):
-            continue
-        if facts.experts and _EXPERT_TENSOR.search(name):
-            expert_bytes += size
-        else:
-            shared_bytes += size
-    return WeightReads(shared_bytes, expert_bytes, facts.experts, facts.experts_used)
 
 
 def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
