@@ -1,0 +1,130 @@
+"""What state the engine process is in, and why it ended when it did.
+
+Pure: turns an exit status, the last lines of stderr and what was under way into a sentence for the
+user. Must not know Qt or how the process was started.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+# A line of stderr is quoted in a sentence up to this many characters.
+_QUOTED_CHARACTERS = 240
+_TELLING_WORDS = ("ggml_assert", "error", "failed", "out of memory", "terminate called", "abort")
+_GO_ON = "Your conversations are kept; restart the engine to go on."
+_WHY_BY_SIGNAL = {
+    "SIGKILL": "The system does that when memory runs out: try a smaller context, fewer slots or a "
+    "quantised cache.",
+    "SIGABRT": "llama.cpp gave up on a fault it cannot recover from.",
+    "SIGILL": "llama.cpp was built for another processor: reinstall TuneDeck on this machine.",
+    "SIGSEGV": "That is a fault inside llama.cpp or a driver.",
+    "SIGBUS": "The model file became shorter or unreadable while it was mapped, or memory ran out.",
+    "SIGTERM": "Another program asked it to end.",
+}
+
+
+class EngineState(StrEnum):
+    """What the engine process is doing, as far as the window can tell.
+
+    ``dead`` is also the state before the first start and after a shutdown.
+    """
+
+    STARTING = "starting"
+    READY = "ready"
+    LOADING = "loading"
+    BUSY = "busy"
+    DEAD = "dead"
+
+
+class DeathKind(StrEnum):
+    """How an engine process ended."""
+
+    NOT_STARTED = "not started"
+    EXITED = "exited"
+    CRASHED = "crashed"
+    BROKEN = "broken"
+    REPLACED = "replaced"
+
+
+class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why an engine process is dead.
+
+    Attributes:
+        kind: ``exited`` by itself, ``crashed`` by a signal, ``broken`` where it was ended because
+            it did not keep to the protocol, ``replaced`` where the user restarted it, ``not
+            started`` where the program could not be run.
+        sentence: What happened, why, and what to do, for the user.
+        doing: What it was doing, as in "while …".
+        exit_code: Its exit code; None where it ended by a signal or was ended by the window.
+        signal_name: E.g. ``SIGSEGV``; empty without one.
+        stderr: Its last lines on stderr, oldest first.
+        lost_request_ids: Requests that will get no further event.
+    """
+
+    kind: DeathKind
+    sentence: str
+    doing: str
+    exit_code: int | None = None
+    signal_name: str = ""
+    stderr: tuple[str, ...] = ()
+    lost_request_ids: tuple[int, ...] = ()
+
+
+def death_by_exit(
+    exit_code: int, doing: str, stderr: Sequence[str], lost_request_ids: tuple[int, ...]
+) -> DeathReason:
+    """An engine that left by itself, which it never does unasked."""
+    sentence = f"The engine ended with exit code {exit_code} while {doing}."
+    if not exit_code:
+        sentence = f"The engine ended by itself while {doing}."
+    return DeathReason(
+        DeathKind.EXITED,
+        _joined(sentence, _quoted(stderr), _GO_ON),
+        doing,
+        exit_code=exit_code,
+        stderr=tuple(stderr),
+        lost_request_ids=lost_request_ids,
+    )
+
+
+def death_by_signal(
+    number: int, doing: str, stderr: Sequence[str], lost_request_ids: tuple[int, ...]
+) -> DeathReason:
+    """An engine that the system ended: by a signal, on Windows by an exception code."""
+    name = _signal_name(number)
+    why = _WHY_BY_SIGNAL.get(name, "")
+    return DeathReason(
+        DeathKind.CRASHED,
+        _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), _GO_ON),
+        doing,
+        signal_name=name,
+        stderr=tuple(stderr),
+        lost_request_ids=lost_request_ids,
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}" if 0 < number < 128 else f"0x{number & 0xFFFFFFFF:08X}"
+
+
+def _quoted(stderr: Sequence[str]) -> str:
+    """The line of stderr that tells most: the last one with a telling word, else the last."""
+    lines = [line.strip() for line in stderr if line.strip()]
+    if not lines:
+        return ""
+    telling = [line for line in lines if any(word in line.lower() for word in _TELLING_WORDS)]
+    line = (telling or lines)[-1]
+    if len(line) > _QUOTED_CHARACTERS:
+        line = line[: _QUOTED_CHARACTERS - 1] + "…"
+    return f"It said: “{line}”."
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""Small programs that stand in for the engine process, each with one habit."""
