@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engine_bridge.gguf_file import read_model_facts
 from tests import models
-from tests.bench import llama_server, machine, report
+from tests.bench import llama_server, machine, planner, report
 from tests.bench.cells import CellPlan, CellResult, measure
 from tests.bench.engine import Engine
 from tests.bench.peer import Peer
@@ -73,7 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TUNEDECK_FETCH", "1")
     try:
         binary = llama_server.build()
-        _bench_engine(args, binary)
+        if args.only != "planner":
+            _bench_engine(args, binary)
+        if args.only != "engine" and not args.against_itself:
+            _bench_planner(args, binary)
     except (llama_server.BuildError, models.ModelMissingError, ContenderError) as error:
         print(f"make bench: {error}", file=sys.stderr)
         return 1
@@ -82,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--only", choices=("engine", "planner"), help="one half of the bench")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--streams", nargs="+", type=int, choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--quick", action="store_true", help="3 pairs of shorter runs")
@@ -118,6 +122,19 @@ def _bench_engine(args: argparse.Namespace, binary: Path) -> None:
     is_whole = is_whole and not (args.quick or args.pairs or args.against_itself)
     path = OUT / ("engine.json" if is_whole else "engine-partial.json")
     report.write(path, content)
+    print(f"written: {path}")
+
+
+def _bench_planner(args: argparse.Namespace, binary: Path) -> None:
+    latency = planner.measure_latency(models.find_gemma())
+    parity: list[planner.Parity] = []
+    for key in args.models:
+        model = MODELS[key]
+        parity += planner.measure_parity(model.name, model.find(), binary)
+    print()
+    print(planner.table(latency, parity))
+    path = OUT / "planner.json"
+    report.write(path, planner.as_json(latency, parity, machine.describe()))
     print(f"written: {path}")
 
 

@@ -125,8 +125,10 @@ class Peer:
         with selectors.DefaultSelector() as selector:
             try:
                 for request in requests:
-                    stream = _Stream(socket.create_connection(address, timeout=_RUN_S), request)
+                    connection = socket.create_connection(address, timeout=_RUN_S)
+                    stream = _Stream(connection, request)
                     streams.append(stream)
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     selector.register(stream.socket, selectors.EVENT_READ, stream)
                 for stream in streams:
                     stream.send()
@@ -159,7 +161,6 @@ class _Stream:
 
     def __init__(self, connection: socket.socket, request: bytes) -> None:
         self.socket = connection
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._request = request
         self._sent_ns = 0
         self._arrivals: list[tuple[int, bytes]] = []

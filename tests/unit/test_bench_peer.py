@@ -37,11 +37,7 @@ def _last(tokens: int) -> bytes:
 def _heard(*pieces: bytes) -> peer._Stream:
     """A stream to which each piece came as one arrival."""
     ours, theirs = socket.socketpair()
-    # TCP_NODELAY does not exist on a local pair; what is tested is what comes in.
-    stream = peer._Stream.__new__(peer._Stream)
-    stream.socket = ours
-    stream._sent_ns = 0
-    stream._arrivals = []
+    stream = peer._Stream(ours, b"")
     with ours, theirs:
         for piece in pieces:
             theirs.sendall(piece)
