@@ -65,6 +65,8 @@ class Chats(QObject):
         answer_finished: Conversation id, the ``RequestFinished``, the ``Request``.
         answer_failed: Conversation id, a sentence; the words said so far are kept.
         title_changed: Conversation id, title.
+        request_sent: Number of the request, when Enter was pressed (ns).
+        request_painted: Number of the request, when its first text was painted (ns).
     """
 
     answer_opened = Signal(str)
@@ -74,6 +76,8 @@ class Chats(QObject):
     answer_finished = Signal(str, object, object)
     answer_failed = Signal(str, str)
     title_changed = Signal(str, str)
+    request_sent = Signal(int, "qint64")
+    request_painted = Signal(int, "qint64")
 
     def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
         """Begin without a conversation."""
@@ -158,12 +162,14 @@ class Chats(QObject):
         for request in self._requests.values():
             if request.conversation.id == conversation_id and not request.painted_ns:
                 request.painted_ns = painted_ns
+                self.request_painted.emit(request.number, painted_ns)
 
     # --- Inside -------------------------------------------------------------------------
 
     def _request(self, conversation: Conversation, sent_ns: int, *, is_continuing: bool) -> None:
         request = Request(next(self._request_numbers), conversation, sent_ns)
         self._requests[request.number] = request
+        self.request_sent.emit(request.number, sent_ns)
         self.answer_opened.emit(conversation.id)
         messages: tuple[ChatMessage, ...] = (
             conversation.to_completion() if self.is_completion else conversation.to_messages()

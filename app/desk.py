@@ -12,11 +12,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.chats import Chats, Request
 from app.session import Session
 from engine_bridge.client import EngineClient
-from engine_bridge.hardware.machine import MachineSampler
+from engine_bridge.hardware.machine import Sampler
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.protocol import Event, Hello, RequestFinished
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.table import BY_KEY
 
 # Memory of other programs changes slowly, and reading it can take 10 ms.
 _HARDWARE_PERIOD_S = 1.0
@@ -26,7 +25,7 @@ class Desk(QObject):
     """One engine with its conversations and gauges.
 
     Signals:
-        hardware_measured: The newest snapshot of the machine's memory.
+        hardware_measured: The newest snapshots of this machine's memories, main memory first.
         engine_said_hello: The ``Hello`` of a new engine process.
     """
 
@@ -38,7 +37,7 @@ class Desk(QObject):
     ) -> None:
         """Prepare a desk that wants ``start``; nothing runs before ``open``."""
         super().__init__(parent)
-        self.client = client or EngineClient(self)
+        self.client = client or EngineClient(parent=self)
         self.meters = Meters()
         self.client.event_received.connect(self._on_event_received)
         self.session = Session(self.client, start, self)
@@ -46,9 +45,12 @@ class Desk(QObject):
         self.hello: Hello | None = None
         self.drafted_tok = 0
         self.accepted_tok = 0
-        self.session.settings_applied.connect(self._on_settings_applied)
+        self.session.applied_changed.connect(self._on_applied_changed)
+        self.session.plan_changed.connect(self.meters.note_plan)
         self.chats.answer_finished.connect(self._on_answer_finished)
-        self._sampler = MachineSampler(_HARDWARE_PERIOD_S)
+        self.chats.request_sent.connect(self.meters.note_sent)
+        self.chats.request_painted.connect(self.meters.note_first_paint)
+        self._sampler = Sampler(_HARDWARE_PERIOD_S)
         self._hardware_timer = QTimer(self)
         self._hardware_timer.setInterval(round(_HARDWARE_PERIOD_S * 1000))
         self._hardware_timer.timeout.connect(self._on_hardware_timer_timeout)
@@ -64,6 +66,11 @@ class Desk(QObject):
         self._hardware_timer.stop()
         self._sampler.stop()
         self.client.close_now()
+
+    @property
+    def idle_cores(self) -> float | None:
+        """Processor cores without work over the last second; None where unknown."""
+        return self._sampler.idle_cores
 
     @property
     def has_gpu(self) -> bool:
@@ -82,28 +89,15 @@ class Desk(QObject):
             self._sampler.watch(event.pid)
             self.engine_said_hello.emit(event)
 
-    def _on_settings_applied(self, keys: tuple[str, ...]) -> None:
-        applied = self.session.applied
-        if applied is None:
-            return
+    def _on_applied_changed(self, _: object) -> None:
         self.drafted_tok = self.accepted_tok = 0
-        words = [
-            f"{BY_KEY[key].label} {BY_KEY[key].domain.format(getattr(applied.config, key))}"
-            for key in keys
-        ]
-        if not keys and applied.model is not None:
-            words = [f"Loaded {applied.model.name}"]
-        if words:
-            self.meters.mark(time.perf_counter_ns(), ", ".join(words))
 
-    def _on_answer_finished(self, _: str, event: RequestFinished, request: Request) -> None:
+    def _on_answer_finished(self, _: str, event: RequestFinished, __: Request) -> None:
         self.drafted_tok += event.timing.drafted_tok
         self.accepted_tok += event.timing.accepted_tok
-        if request.painted_ns:
-            self.meters.note_first_paint(request.number, request.painted_ns)
 
     def _on_hardware_timer_timeout(self) -> None:
-        snapshot = self._sampler.latest()
-        if snapshot is not None:
-            self.meters.note_machine(snapshot, time.perf_counter_ns())
-            self.hardware_measured.emit(snapshot)
+        snapshots = self._sampler.latest
+        if snapshots:
+            self.meters.note_memory(snapshots)
+            self.hardware_measured.emit(snapshots)

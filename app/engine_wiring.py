@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.background import Task
 from app.desk import Desk
 from app.library.demo_model import DemoModel, demo_model_path
-from engine_bridge.client import DeathReason, EngineState
+from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
 from engine_bridge.settings.rules import repair_words
@@ -149,8 +149,10 @@ class EngineWiring(QObject):
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._top.set_progress(None, "")
+        if reason.kind is DeathKind.REPLACED:
+            return
         self._banner.show_problem(
-            reason.sentence, "\n".join(reason.stderr_lines), [(_RESTART, "Restart the engine")]
+            reason.sentence, "\n".join(reason.stderr), [(_RESTART, "Restart the engine")]
         )
 
     def _on_stall_suspected(self, sentence: str) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtTest import QTest
 from app.window import Window
 
 _POLL_MS = 50
-# A picture is taken only once nothing moved for this long, so that it shows the step, not its start.
+# A picture waits this long after its step came about, so that it shows the end of it.
 _SETTLE_MS = 400
 _PROMPTS = (
     "The lighthouse keeper wrote in his log every evening. On the first of May he wrote:",

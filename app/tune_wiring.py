@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer
 from app.desk import Desk
 from app.export.targets import TARGETS
 from app.hints import Situation, hint_for
-from engine_bridge.hardware.machine import MemorySnapshot
 from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.metrics.snapshot import MemorySnapshot, together
 from engine_bridge.protocol import Applied
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
@@ -44,7 +44,7 @@ class TuneWiring(QObject):
         self._top = top
         self._command = command
         self._target = next(iter(TARGETS))
-        self._machine: MemorySnapshot | None = None
+        self._machine: tuple[MemorySnapshot, ...] = ()
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(_REFRESH_MS)
@@ -80,8 +80,8 @@ class TuneWiring(QObject):
             self._set_stops(applied.model.ctx_train_tok, applied.model.layers)
         self._refresh_soon()
 
-    def _on_hardware_measured(self, snapshot: MemorySnapshot) -> None:
-        self._machine = snapshot
+    def _on_hardware_measured(self, snapshots: tuple[MemorySnapshot, ...]) -> None:
+        self._machine = snapshots
         self._refresh_soon()
 
     def _on_target_changed(self, target: str) -> None:
@@ -156,15 +156,15 @@ class TuneWiring(QObject):
     def _refresh_memory(self) -> None:
         bar = self._tune.memory_bar
         applied = self._session.applied
-        machine = self._machine
-        if machine is None:
+        if not self._machine:
             return
-        bar.set_present(
-            applied.memory if applied else None,
-            machine.others_bytes,
-            machine.capacity_bytes,
-            machine.label,
-        )
+        # The bar shows the memory that is short first: the boards' where layers can be put there.
+        boards = [snapshot for snapshot in self._machine if snapshot.kind == "gpu"]
+        is_on_gpu = bool(boards) and self._desk.has_gpu
+        memory = together(boards) if is_on_gpu else self._machine[0]
+        others = memory.used_bytes - (memory.engine_owned_bytes or 0)
+        label = f"{memory.name} memory" if is_on_gpu else memory.name
+        bar.set_present(applied.memory if applied else None, others, memory.total_bytes, label)
         plan = self._session.plan
         differs = applied is not None and self._session.candidate != applied.config
         bar.set_predicted(plan if differs else None)
