@@ -26,17 +26,18 @@ from llama_cpp._ctypes_extensions import load_shared_library
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
 from engine_bridge.child.native_log import NativeLog
-from engine_bridge.child.threads import threads_of
+from engine_bridge.child.native_params import (
+    fill_context_params,
+    fill_fast_vocab,
+    fill_model_params,
+)
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 
 BINDING_VERSION: str = _binding.__version__
 
-_LOAD_MODES = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2, "mmap+mlock": 3, "dio": 4}
-_FLASH = {"auto": -1, "off": 0, "on": 1}
 _FLASH_SAID = re.compile(r"Flash Attention (enabled|not supported)")
-_OVERRIDE_INT, _OVERRIDE_STR = 0, 3  # enum llama_model_kv_override_type
-_CONTROL_ATTRIBUTES = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_USER_DEFINED
+_CONTROL = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
 
 
 class LlamaError(RuntimeError):
@@ -99,6 +100,7 @@ class Model:
         self.bos: int = lib.llama_vocab_bos(self._vocab)
         self.eos: int = lib.llama_vocab_eos(self._vocab)
         self.adds_bos: bool = lib.llama_vocab_get_add_bos(self._vocab)
+        self.suppressed = self._suppressed_tokens()
         self._piece_buffer = ctypes.create_string_buffer(256)
 
     @classmethod
@@ -137,8 +139,14 @@ class Model:
             return goes_on
 
         callback = lib.llama_progress_callback(progressed)
-        params, overrides = _model_params(config, no_alloc, fast_vocab)
+        params = lib.llama_model_default_params()
+        fill_model_params(params, config, no_alloc=no_alloc)
         params.progress_callback = callback
+        overrides = None  # kept alive until the load is over
+        if fast_vocab is not None:
+            overrides = (lib.llama_model_kv_override * 3)()
+            fill_fast_vocab(overrides, *fast_vocab)
+            params.kv_overrides = overrides
         handle = lib.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
         if handle is None:
             with LOG.captured() as log:
@@ -180,11 +188,19 @@ class Model:
         return buffer.value.decode(errors="replace")
 
     def special_tokens(self) -> tuple[int, ...]:
-        """Tokens with a meaning of their own; their text in a user's words must stay text."""
-        attribute = lib.llama_vocab_get_attr
-        return tuple(
-            t for t in range(self.vocab) if attribute(self._vocab, t) & _CONTROL_ATTRIBUTES
-        )
+        """Control tokens; their text in a user's words must stay text.
+
+        User-defined tokens are not among them: llama.cpp reads their text as the token always.
+        """
+        attributes = lib.llama_vocab_get_attr
+        every = range(self.vocab)
+        return tuple(token for token in every if attributes(self._vocab, token) & _CONTROL)
+
+    def _suppressed_tokens(self) -> tuple[int, ...]:
+        """Tokens that the model's file says must never be drawn."""
+        count = ctypes.c_int32()
+        tokens = lib.llama_vocab_get_suppress_tokens(self._vocab, ctypes.byref(count))
+        return tuple(tokens[: count.value]) if count.value else ()
 
     def is_eog(self, token: int) -> bool:
         """Whether ``token`` ends a generation."""
@@ -251,13 +267,25 @@ class Batch:
 
 
 class Context:
-    """KV cache, compute buffers and output rows on a model. Close it before its model."""
+    """KV cache, compute buffers and output rows on a model. Close it before its model.
 
-    def __init__(self, handle: Any, model: Model, config: EngineConfig, flash: str) -> None:  # noqa: ANN401
+    Attributes:
+        flash_attn: ``on`` or ``off``; ``auto`` where the log was not listened to.
+        outputs_max: Output rows a step may have.
+        ctx_tok: Cells of the pool.
+        ctx_seq_tok: Tokens one sequence may have.
+        batch_tok: Tokens a step may have.
+        ubatch_tok: Tokens computed at once.
+        sequences: Sequences.
+        log: What llama.cpp said while it was made.
+    """
+
+    def __init__(self, handle: Any, model: Model, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
         """Take over ``handle``; use ``create``."""
         self.handle = handle
         self.model = model
-        self.flash_attn = flash
+        self.log = log
+        self.flash_attn = _flash_made(config, log)
         self.outputs_max = config.outputs_max
         self.ctx_tok: int = lib.llama_n_ctx(handle)
         self.ctx_seq_tok: int = lib.llama_n_ctx_seq(handle)
@@ -281,14 +309,15 @@ class Context:
         Raises:
             LlamaError: If llama.cpp refuses, with its words.
         """
-        params = _context_params(config)
+        params = lib.llama_context_default_params()
+        fill_context_params(params, config)
         if quiet and (handle := lib.llama_init_from_model(model.handle, params)) is not None:
-            return cls(handle, model, config, config.flash_attn)
+            return cls(handle, model, config, [])
         with LOG.captured() as log:
             handle = lib.llama_init_from_model(model.handle, params)
         if handle is None:
             raise LlamaError(log.cause or "llama.cpp gave no reason.")
-        return cls(handle, model, config, _flash_made(config, log.lines))
+        return cls(handle, model, config, log.lines)
 
     def close(self) -> None:
         """Free the buffers."""
@@ -387,6 +416,14 @@ class SamplerChain:
         make = getattr(lib, f"llama_sampler_init_{kind}")
         lib.llama_sampler_chain_add(self._chain, make(*arguments))
 
+    def add_ban(self, vocab: int, tokens: Sequence[int]) -> None:
+        """Append a sampler that never lets ``tokens`` be drawn."""
+        biases = (lib.llama_logit_bias * len(tokens))()
+        for bias, token in zip(biases, tokens, strict=True):
+            bias.token, bias.bias = token, -float("inf")
+        sampler = lib.llama_sampler_init_logit_bias(vocab, len(tokens), biases)
+        lib.llama_sampler_chain_add(self._chain, sampler)
+
     def accept(self, tokens: Sequence[int]) -> None:
         """Tell the samplers that ``tokens`` are part of the text."""
         for token in tokens:
@@ -414,67 +451,3 @@ def _flash_made(config: EngineConfig, lines: list[str]) -> str:
         return "on"  # llama_init_from_model turns it on for a quantised V cache
     said = [match.group(1) for line in lines if (match := _FLASH_SAID.search(line))]
     return ("on" if said[-1] == "enabled" else "off") if said else "auto"
-
-
-def _model_params(
-    config: EngineConfig, no_alloc: bool, fast_vocab: tuple[str, int] | None
-) -> tuple[Any, Any]:
-    params = lib.llama_model_default_params()
-    params.devices = None  # all of them
-    params.tensor_buft_overrides = None
-    layers = config.n_gpu_layers
-    params.n_gpu_layers = -1 if isinstance(layers, str) else layers
-    params.split_mode = lib.LLAMA_SPLIT_MODE_LAYER
-    params.load_mode = _LOAD_MODES["none" if no_alloc else config.load_mode]
-    params.lazy_mode = 1  # auto
-    params.main_gpu = 0
-    params.tensor_split = None
-    params.vocab_only = False
-    params.check_tensors = False
-    params.use_extra_bufts = True
-    params.no_host = False
-    params.no_alloc = no_alloc
-    params.load_mtp = False
-    if fast_vocab is None:
-        params.kv_overrides = None
-        return params, None
-    architecture, size = fast_vocab
-    overrides = (lib.llama_model_kv_override * 3)()  # the third, empty key ends the list
-    overrides[0].tag, overrides[0].key = _OVERRIDE_STR, b"tokenizer.ggml.model"
-    overrides[0].value.val_str = b"none"
-    overrides[1].tag, overrides[1].key = _OVERRIDE_INT, f"{architecture}.vocab_size".encode()
-    overrides[1].value.val_i64 = size
-    params.kv_overrides = overrides
-    return params, overrides
-
-
-def _context_params(config: EngineConfig) -> Any:  # noqa: ANN401
-    params = lib.llama_context_default_params()
-    params.n_ctx = config.pool_tok
-    params.n_batch, params.n_ubatch = config.batch_tok, config.ubatch_tok
-    params.n_seq_max = config.slots
-    params.n_rs_seq = 0
-    params.n_outputs_max = config.outputs_max
-    params.n_outputs_max_per_seq = config.outputs_per_slot
-    params.n_threads, params.n_threads_batch = threads_of(config)
-    params.ctx_type = 0
-    params.rope_scaling_type = -1  # from the model, as every value below until yarn_orig_ctx
-    params.pooling_type = params.attention_type = -1
-    params.flash_attn_type = _FLASH[config.flash_attn]
-    params.rope_freq_base = params.rope_freq_scale = 0.0
-    params.yarn_ext_factor = params.yarn_attn_factor = -1.0
-    params.yarn_beta_fast = params.yarn_beta_slow = -1.0
-    params.yarn_orig_ctx = 0
-    params.defrag_thold = -1.0
-    params.cb_eval_user_data = None
-    params.type_k = CACHE_TYPES[config.cache_type_k].ggml_type
-    params.type_v = CACHE_TYPES[config.cache_type_v].ggml_type
-    params.embeddings = False
-    params.offload_kqv = config.kv_offload
-    params.no_perf = False
-    params.op_offload = config.op_offload
-    params.swa_full = config.swa_full
-    params.kv_unified = config.kv_unified
-    params.samplers, params.n_samplers = None, 0
-    params.ctx_other = None
-    return params

@@ -1,0 +1,443 @@
+"""Continuous batching: streams, their slots, and one ``llama_decode`` a step for all of them.
+
+Knows what a step computes and delivers; must not know commands, loading or the pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_bridge.child.llama import Batch, Context, Model
+from engine_bridge.child.measure import StepMeter
+from engine_bridge.child.pace import Pace
+from engine_bridge.child.pool import Pool
+from engine_bridge.child.sampling import is_greedy, make_chain
+from engine_bridge.child.scheduler import Limits, Share, drafts_allowed, share_out
+from engine_bridge.child.slot import Slot, choose_slot
+from engine_bridge.child.speculation.choice import drafter_of
+from engine_bridge.child.speculation.drafter import Drafter
+from engine_bridge.child.stream import Prepared, Stream
+from engine_bridge.protocol import (
+    Event,
+    FinishReason,
+    RequestFinished,
+    RequestStarted,
+    SlotFacts,
+)
+from engine_bridge.settings.config import EngineConfig
+
+_NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
+# A cancel must be felt within 100 ms. Ending a step takes up to 30 ms and throws its work away.
+_WORTH_ENDING_S, _WORTH_ENDING_FOR_ONE_S = 0.06, 0.01
+
+
+class Pieces(dict[int, bytes | None]):
+    """Bytes of each token that occurred; None for end-of-generation tokens."""
+
+    def __init__(self, model: Model) -> None:
+        """Nothing looked up yet."""
+        super().__init__()
+        self._model = model
+
+    def __missing__(self, token: int) -> bytes | None:
+        """Look a token up once."""
+        piece = None if self._model.is_eog(token) else self._model.piece(token)
+        self[token] = piece
+        return piece
+
+
+class Batcher:
+    """Runs streams on a context. All but ``interrupt`` belongs to one thread.
+
+    Args:
+        context: Where to compute.
+        config: What it was built from; sampling and drafts are taken from it too.
+        meter: Counts the steps.
+        emit: Takes events.
+        clock: Time in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        config: EngineConfig,
+        meter: StepMeter,
+        emit: Callable[[Event], None],
+        clock: Callable[[], int],
+    ) -> None:
+        """Start with empty slots."""
+        self.meter = meter
+        self.streams: list[Stream] = []
+        self._emit = emit
+        self._clock = clock
+        self._pieces = Pieces(context.model)
+        self._eog: list[int] | None = None
+        self._uses = 0
+        self._in_step: tuple[frozenset[int], int, float] | None = None
+        self._adopt(context, config)
+
+    def _adopt(self, context: Context, config: EngineConfig) -> None:
+        model = context.model
+        self.context = context
+        self.pace = Pace()
+        self._is_async = model.n_gpu_layers > 0
+        self._batch = Batch(context.batch_tok)
+        self._positions = np.arange(context.ctx_tok + 1, dtype=np.int32)
+        self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
+        self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
+        self.set_live(config)
+
+    def set_live(self, config: EngineConfig) -> None:
+        """Take what needs no new context: sampling, drafts, the prefill chunk, caps of slots."""
+        context, model = self.context, self.context.model
+        self.config = config
+        chunk = config.prefill_chunk_tok
+        self._limits = Limits(
+            context.batch_tok,
+            context.ubatch_tok,
+            context.outputs_max,
+            chunk if isinstance(chunk, int) else None,
+        )
+        can_take_back = not (model.is_recurrent or model.is_hybrid)
+        self._drafter: Drafter | None = drafter_of(config) if can_take_back else None
+        for slot in self.slots:
+            slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
+            if slot.is_free and slot.cached > slot.cap_tok:
+                slot.clear(context)
+        for stream in self.streams:
+            self._set_sampling(stream)
+
+    # --- Streams ---------------------------------------------------------------------------
+
+    def start(self, prepared: Prepared) -> bool:
+        """Give a request a slot.
+
+        Returns:
+            False if no slot is free.
+        """
+        command = prepared.command
+        slot = choose_slot(self.slots, prepared.prompt, command.conversation_id)
+        if slot is None:
+            return False
+        reused, reason = slot.begin(prepared.prompt, self.context)
+        slot.is_free, slot.conversation_id = False, command.conversation_id
+        self._uses += 1
+        slot.used_at = self._uses
+        started_ns = self._clock()
+        stream = Stream(prepared, slot, reused, started_ns)
+        self._set_sampling(stream)
+        self.streams.append(stream)
+        self._emit(
+            RequestStarted(
+                request_id=stream.request_id,
+                slot=slot.index,
+                prompt_tok=stream.prompt_tok,
+                reused_tok=reused,
+                recompute_reason=reason,
+                started_ns=started_ns,
+            )
+        )
+        return True
+
+    def end(self, stream: Stream, reason: FinishReason, detail: str) -> None:
+        """End a stream now; its slot keeps what was computed."""
+        stream.finish = (reason, detail)
+        self._finish(stream)
+
+    def find(self, request_id: int) -> Stream | None:
+        """The running stream of a request."""
+        return next((s for s in self.streams if s.request_id == request_id), None)
+
+    def move_to(self, context: Context, config: EngineConfig) -> None:
+        """Go on with another context: running streams compute their text again there."""
+        streams = list(self.streams)
+        self._adopt(context, config)
+        for stream in streams:
+            old = stream.slot
+            if old.index >= len(self.slots):
+                self.end(stream, "failed", _slots_gone_sentence(len(self.slots)))
+                continue
+            slot = self.slots[old.index]
+            if old.known >= slot.cap_tok:
+                self.end(stream, "context_full", _full_sentence(slot.cap_tok))
+                continue
+            slot.tokens[: old.known] = old.tokens[: old.known]
+            slot.known, slot.cached = old.known, 0
+            slot.is_free, slot.conversation_id = False, old.conversation_id
+            slot.used_at, stream.slot = old.used_at, slot
+            self._set_sampling(stream)
+
+    def slot_facts(self) -> tuple[SlotFacts, ...]:
+        """State of every slot."""
+        busy = {stream.slot.index: stream.request_id for stream in self.streams}
+        return tuple(
+            SlotFacts(slot.index, slot.cached, busy.get(slot.index), slot.conversation_id)
+            for slot in self.slots
+        )
+
+    def close(self) -> None:
+        """Free the samplers."""
+        for stream in self.streams:
+            stream.close()
+        self.streams.clear()
+
+    def _set_sampling(self, stream: Stream) -> None:
+        stream.close()
+        banned = list(self.context.model.suppressed)
+        if stream.prepared.command.ignore_eog:
+            banned += self._eog_tokens()
+        stream.banned = np.asarray(banned, np.int64) if banned else None
+        if not is_greedy(self.config):
+            slot = stream.slot
+            history = slot.tokens[: slot.known].tolist()
+            stream.chain = make_chain(self.config, self.context.model, banned, history)
+
+    def _eog_tokens(self) -> list[int]:
+        if self._eog is None:
+            model = self.context.model
+            self._eog = [token for token in range(model.vocab) if model.is_eog(token)]
+        return self._eog
+
+    def _finish(self, stream: Stream) -> None:
+        assert stream.finish is not None
+        reason, detail = stream.finish
+        now = self._clock()
+        delivered = stream.delivered(now)
+        if delivered is not None:
+            self._emit(delivered)
+        stream.slot.release()
+        self.streams.remove(stream)
+        self._emit(
+            RequestFinished(
+                request_id=stream.request_id,
+                reason=reason,
+                detail=detail,
+                timing=stream.timing(now),
+                used_tok=stream.slot.cached,
+            )
+        )
+        stream.close()
+
+    # --- Steps -----------------------------------------------------------------------------
+
+    def interrupt(self, request_id: int | None) -> None:
+        """End the step under way early if it holds that request (None: in any case).
+
+        For any thread. Does nothing where the step will be over soon anyway.
+        """
+        in_step = self._in_step
+        if in_step is None:
+            return
+        requests, begin_ns, expected_s = in_step
+        if request_id is not None and request_id not in requests:
+            return
+        left_s = expected_s - (self._clock() - begin_ns) / 1e9
+        worth_s = _WORTH_ENDING_FOR_ONE_S if len(requests) == 1 else _WORTH_ENDING_S
+        if expected_s <= 0 or left_s > worth_s:
+            self.context.request_abort(True)
+
+    def step(self) -> None:
+        """Compute one batch and deliver what it brought."""
+        room = self._make_room()
+        if self._drafter is not None:
+            self._draft(self._drafter)
+        shares = share_out(self.streams, self._limits, self.pace, room)
+        if not shares:
+            return
+        tokens, rows = self._fill(shares)
+        prompt_tok = sum(share.tokens for share in shares if not share.stream.is_generating)
+        context = self.context
+        context.request_abort(False)
+        begin = self._clock()
+        requests = frozenset(share.stream.request_id for share in shares)
+        self._in_step = (requests, begin, self.pace.expected_s(prompt_tok))
+        code = context.decode(self._batch, tokens)
+        # Only a step with output rows is waited for: a GPU goes on with the next meanwhile.
+        logits = context.logits() if rows and code == 0 else None
+        self._in_step = None
+        end = self._clock()
+        if code:
+            self._recover(code, shares)
+            return
+        if logits is not None or not self._is_async:
+            self.pace.saw(prompt_tok, (end - begin) / 1e9)
+        self._count(shares, prompt_tok, end - begin)
+        best = self._likeliest(shares, logits, rows) if logits is not None else []
+        self._deliver(shares, best, end)
+
+    def _fill(self, shares: Sequence[Share]) -> tuple[int, int]:
+        """Write the batch; its tokens and output rows."""
+        batch, at, rows = self._batch, 0, 0
+        for share in shares:
+            slot, count = share.stream.slot, share.tokens
+            first = slot.cached
+            if count == 1:
+                batch.token[at] = slot.tokens[first]
+                batch.pos[at] = first
+                batch.seq[at] = slot.index
+                batch.wants_logits[at] = share.rows
+            else:
+                end = at + count
+                batch.token[at:end] = slot.tokens[first : first + count]
+                batch.pos[at:end] = self._positions[first : first + count]
+                batch.seq[at:end] = slot.index
+                batch.wants_logits[at : end - share.rows] = 0
+                batch.wants_logits[end - share.rows : end] = 1
+            at += count
+            rows += share.rows
+        return at, rows
+
+    def _likeliest(
+        self, shares: Sequence[Share], logits: NDArray[np.float32], rows: int
+    ) -> list[int]:
+        """The likeliest token of every row, where streams take it; chains read rows themselves."""
+        if not is_greedy(self.config):
+            return [0] * rows
+        row = 0
+        for share in shares:
+            if share.stream.banned is not None and share.rows:
+                logits[row : row + share.rows, share.stream.banned] = -np.inf
+            row += share.rows
+        best: list[int] = logits[:rows].argmax(axis=1).tolist()
+        return best
+
+    def _deliver(self, shares: Sequence[Share], best: list[int], end_ns: int) -> None:
+        at = row = 0
+        for share in shares:
+            stream, slot = share.stream, share.stream.slot
+            if share.rows == 0:
+                slot.cached += share.tokens
+                if slot.pending == 0:  # no token was wanted: the prompt is read, that is all
+                    stream.finish = ("token_limit", "")
+            else:
+                first = at + share.tokens - share.rows
+                brought = self._drawn(share, best[row : row + share.rows], first)
+                self._keep(share, brought)
+                stream.accept(brought, self._pieces.__getitem__, end_ns)
+                if stream.finish is None and slot.known >= slot.cap_tok:
+                    stream.finish = ("context_full", _full_sentence(slot.cap_tok))
+            at += share.tokens
+            row += share.rows
+            if stream.finish is not None:
+                self._finish(stream)
+            elif stream.due(end_ns) and (delivered := stream.delivered(end_ns)) is not None:
+                self._emit(delivered)
+
+    def _drawn(self, share: Share, best: list[int], first: int) -> list[int]:
+        """Tokens drawn for a share's rows, up to the first that contradicts the draft."""
+        stream, drafts = share.stream, share.draft_tok
+        chain = stream.chain
+        if not drafts:
+            return best if chain is None else [chain.sample(self.context, first)]
+        slot = stream.slot
+        draft: list[int] = slot.tokens[slot.known : slot.known + drafts].tolist()
+        brought: list[int] = []
+        for number in range(drafts + 1):
+            token = best[number] if chain is None else chain.sample(self.context, first + number)
+            brought.append(token)
+            if number < drafts and (draft[number] != token or self._pieces[token] is None):
+                break
+        return brought
+
+    def _keep(self, share: Share, brought: list[int]) -> None:
+        """Book the cells that hold: of a draft only what was confirmed."""
+        slot, accepted = share.stream.slot, len(brought) - 1
+        slot.cached += share.tokens - share.draft_tok + accepted
+        slot.tokens[slot.cached] = brought[-1]
+        slot.known = slot.cached + 1
+        if share.draft_tok:
+            share.stream.count_draft(share.draft_tok, accepted)
+            share.stream.draft_tok = 0
+            if accepted < share.draft_tok:
+                slot.forget_beyond(slot.cached, self.context)
+
+    def _draft(self, drafter: Drafter) -> None:
+        generating = [stream for stream in self.streams if stream.is_generating]
+        for stream in generating:
+            slot = stream.slot
+            most = drafts_allowed(stream, self._limits, len(generating))
+            stream.draft_tok = 0
+            if most > 0:
+                draft = drafter.draft(slot.tokens[: slot.known], most)
+                stream.draft_tok = len(draft)
+                slot.tokens[slot.known : slot.known + len(draft)] = draft
+
+    def _count(self, shares: Sequence[Share], prompt_tok: int, step_ns: int) -> None:
+        rows = sum(share.rows for share in shares)
+        if prompt_tok:
+            self.meter.prefilled(step_ns, prompt_tok, len(shares), rows)
+        else:
+            depths = [share.stream.slot.cached for share in shares]
+            self.meter.decoded(step_ns, depths, rows, rows)
+
+    # --- What can go wrong -------------------------------------------------------------------
+
+    def _make_room(self) -> int:
+        """Free cells of the pool; ends the youngest stream where there is none to go on with."""
+        while True:
+            generating = sum(stream.is_generating for stream in self.streams)
+            reading = next((s for s in self.streams if not s.is_generating), None)
+            needed = generating or 1
+            wanted = needed + (reading.slot.pending if reading is not None else 0)
+            room = self._pool.make_room(wanted)
+            if room >= needed or not self.streams:
+                return room
+            self._end_for_lack_of_room()
+
+    def _end_for_lack_of_room(self) -> None:
+        running = len(self.streams)
+        self.end(self.streams[-1], "pool_full", _pool_sentence(self.context.ctx_tok, running))
+
+    def _recover(self, code: int, shares: Sequence[Share]) -> None:
+        """Bring the books in line with the cache after a step that did not end well."""
+        if code not in (_NO_ROOM, _ABORTED):
+            for share in shares:
+                share.stream.slot.clear(self.context)
+                self.end(share.stream, "failed", _fault_sentence(code))
+            return
+        for share in shares:
+            slot, stream = share.stream.slot, share.stream
+            kept = slot.cached
+            if code == _ABORTED and not stream.is_generating:
+                # What was computed of a prompt before the step was ended is right and stays.
+                computed = self.context.seq_pos_max(slot.index) + 1
+                kept = max(kept, min(computed, slot.known - 1))
+            slot.forget_beyond(kept, self.context)
+        if code == _NO_ROOM and not self._pool.evict_one():
+            # Its own count said there was room; the cache could not use it (a crowded window).
+            self._end_for_lack_of_room()
+
+
+def slot_cap_tok(context: Context, config: EngineConfig) -> int:
+    """Tokens one slot may use: its part of the pool, its cap, and never more than training."""
+    trained = context.model.ctx_train_tok or context.ctx_seq_tok
+    return min(context.ctx_seq_tok, config.slot_cap_tok, trained)
+
+
+def _full_sentence(cap_tok: int) -> str:
+    return (
+        f"The slot's {cap_tok:,} tokens are full, so the answer stops here. Give each slot more "
+        "context, or start a new conversation."
+    )
+
+
+def _pool_sentence(pool_tok: int, running: int) -> str:
+    return (
+        f"The shared pool of {pool_tok:,} tokens ran out with {running} answers running, and this "
+        "one had started last. Ask again when the others are done, enlarge the pool, or use fewer "
+        "slots."
+    )
+
+
+def _slots_gone_sentence(slots: int) -> str:
+    return f"The number of slots was reduced to {slots} while this answer was running. Ask again."
+
+
+def _fault_sentence(code: int) -> str:
+    return (
+        f"llama.cpp could not compute this step (code {code}); it may have run out of memory. Its "
+        "slot was cleared. Ask again; if it happens again, choose a smaller context or micro-batch."
+    )

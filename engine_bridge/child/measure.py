@@ -1,0 +1,116 @@
+"""What the loop did, added up for ``StepsMeasured``.
+
+Knows what a step reads from memory; must not know when events are sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from engine_bridge.metrics.bandwidth import KvReads, WeightReads
+from engine_bridge.protocol import SlotFacts, StepsMeasured
+
+# llama_kv_cache: size =   48.00 MiB (  4096 cells,   3 layers,  4/4 seqs), K (f16): …
+_CACHE_LINE = re.compile(r"size = +([\d.]+) MiB \( *(\d+) cells, +\d+ layers, +\d+/(\d+) seqs\)")
+_STATE_LINE = re.compile(r"size = +([\d.]+) MiB \( *\d+ cells, +\d+ layers, +(\d+) seqs")
+_MIB = 1 << 20
+
+
+def kv_reads_of(log: Iterable[str], window_tok: int) -> KvReads:
+    """What a stream reads of the caches that a context has just logged.
+
+    Args:
+        log: The lines of its creation.
+        window_tok: The model's sliding window, 0 without one.
+    """
+    full = window = state = 0.0
+    is_window = False
+    for line in log:
+        if "KV cache, size" in line:
+            is_window = "non-SWA" not in line and "SWA" in line
+        elif found := _CACHE_LINE.search(line):
+            per_token = float(found[1]) * _MIB / (int(found[2]) * int(found[3]))
+            full, window = (full, window + per_token) if is_window else (full + per_token, window)
+        elif found := _STATE_LINE.search(line):
+            state += float(found[1]) * _MIB / int(found[2])
+    return KvReads(full, window, window_tok if window else 0, state)
+
+
+class StepMeter:
+    """Sums over the steps since the last report.
+
+    Attributes:
+        weights: What steps read of the weights.
+        kv: What streams read of their caches.
+    """
+
+    def __init__(self, weights: WeightReads, kv: KvReads, now_ns: int) -> None:
+        """Start a span at ``now_ns``."""
+        self.weights = weights
+        self.kv = kv
+        self._weights_by_rows: dict[int, float] = {}
+        self._reset(now_ns)
+
+    def _reset(self, now_ns: int) -> None:
+        self._begin_ns = now_ns
+        self._steps = self._decode_steps = 0
+        self._busy_ns = self._decode_ns = self._prefill_ns = self._longest_ns = 0
+        self._decode_bytes = 0.0
+        self._decoded_tok = self._prefilled_tok = 0
+        self._streams = 0
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether anything happened in the span."""
+        return self._steps > 0
+
+    def decoded(self, step_ns: int, depths: Sequence[int], rows: int, delivered_tok: int) -> None:
+        """Count a step without prompt tokens.
+
+        Args:
+            step_ns: Its length.
+            depths: Tokens in the slot of each stream.
+            rows: Tokens in the batch, drafts included.
+            delivered_tok: Tokens it brought.
+        """
+        self._count(step_ns, len(depths), delivered_tok)
+        self._decode_steps += 1
+        self._decode_ns += step_ns
+        weights = self._weights_by_rows.get(rows)
+        if weights is None:
+            weights = self._weights_by_rows[rows] = self.weights.per_step_bytes(rows)
+        self._decode_bytes += weights + sum(map(self.kv.at_depth_bytes, depths))
+
+    def prefilled(self, step_ns: int, prompt_tok: int, streams: int, delivered_tok: int) -> None:
+        """Count a step with prompt tokens."""
+        self._count(step_ns, streams, delivered_tok)
+        self._prefilled_tok += prompt_tok
+        self._prefill_ns += step_ns
+
+    def _count(self, step_ns: int, streams: int, delivered_tok: int) -> None:
+        self._steps += 1
+        self._busy_ns += step_ns
+        self._longest_ns = max(self._longest_ns, step_ns)
+        self._decoded_tok += delivered_tok
+        self._streams = streams
+
+    def report(self, now_ns: int, slots: tuple[SlotFacts, ...]) -> StepsMeasured:
+        """The event for the span that ends now, and start the next one."""
+        event = StepsMeasured(
+            begin_ns=self._begin_ns,
+            end_ns=now_ns,
+            busy_s=self._busy_ns / 1e9,
+            steps=self._steps,
+            decode_steps=self._decode_steps,
+            decode_s=self._decode_ns / 1e9,
+            decode_bytes=round(self._decode_bytes),
+            decoded_tok=self._decoded_tok,
+            prefilled_tok=self._prefilled_tok,
+            prefill_s=self._prefill_ns / 1e9,
+            longest_step_s=self._longest_ns / 1e9,
+            streams=self._streams,
+            slots=slots,
+        )
+        self._reset(now_ns)
+        return event

@@ -1,0 +1,84 @@
+"""Every field of llama.cpp's parameter structs, as llama-server would set it.
+
+Knows the fields and their source in common/common.h and common/arg.cpp; the structs themselves are
+handed in, so that the library is not imported here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine_bridge.child.threads import threads_of
+from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.config import EngineConfig
+
+_LOAD_MODES = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2, "mmap+mlock": 3, "dio": 4}
+_FLASH = {"auto": -1, "off": 0, "on": 1}
+_SPLIT_BY_LAYER = 1  # enum llama_split_mode
+_LAZY_AUTO = 1  # enum llama_lazy_mode
+_OVERRIDE_INT, _OVERRIDE_STR = 0, 3  # enum llama_model_kv_override_type
+
+
+def fill_model_params(params: Any, config: EngineConfig, *, no_alloc: bool) -> None:  # noqa: ANN401
+    """Fill a ``llama_model_params``, all but its callback and overrides."""
+    params.devices = None  # all of them
+    params.tensor_buft_overrides = None
+    layers = config.n_gpu_layers
+    params.n_gpu_layers = -1 if isinstance(layers, str) else layers
+    params.split_mode = _SPLIT_BY_LAYER
+    params.load_mode = _LOAD_MODES["none" if no_alloc else config.load_mode]
+    params.lazy_mode = _LAZY_AUTO
+    params.main_gpu = 0
+    params.tensor_split = None
+    params.kv_overrides = None
+    params.vocab_only = False
+    params.check_tensors = False
+    params.use_extra_bufts = True
+    params.no_host = False
+    params.no_alloc = no_alloc
+    params.load_mtp = False
+
+
+def fill_fast_vocab(overrides: Any, architecture: str, size: int) -> None:  # noqa: ANN401
+    """Fill three ``llama_model_kv_override`` so that no vocabulary is built.
+
+    Args:
+        overrides: An array of three, zeroed; the last one's empty key ends the list.
+        architecture: ``general.architecture`` of the file.
+        size: Tokens the model is to believe it has.
+    """
+    overrides[0].tag, overrides[0].key = _OVERRIDE_STR, b"tokenizer.ggml.model"
+    overrides[0].value.val_str = b"none"
+    overrides[1].tag, overrides[1].key = _OVERRIDE_INT, f"{architecture}.vocab_size".encode()
+    overrides[1].value.val_i64 = size
+
+
+def fill_context_params(params: Any, config: EngineConfig) -> None:  # noqa: ANN401
+    """Fill a ``llama_context_params``."""
+    params.n_ctx = config.pool_tok
+    params.n_batch, params.n_ubatch = config.batch_tok, config.ubatch_tok
+    params.n_seq_max = config.slots
+    params.n_rs_seq = 0
+    params.n_outputs_max = config.outputs_max
+    params.n_outputs_max_per_seq = config.outputs_per_slot
+    params.n_threads, params.n_threads_batch = threads_of(config)
+    params.ctx_type = 0
+    params.rope_scaling_type = -1  # from the model, as every value below until yarn_orig_ctx
+    params.pooling_type = params.attention_type = -1
+    params.flash_attn_type = _FLASH[config.flash_attn]
+    params.rope_freq_base = params.rope_freq_scale = 0.0
+    params.yarn_ext_factor = params.yarn_attn_factor = -1.0
+    params.yarn_beta_fast = params.yarn_beta_slow = -1.0
+    params.yarn_orig_ctx = 0
+    params.defrag_thold = -1.0
+    params.cb_eval_user_data = None
+    params.type_k = CACHE_TYPES[config.cache_type_k].ggml_type
+    params.type_v = CACHE_TYPES[config.cache_type_v].ggml_type
+    params.embeddings = False
+    params.offload_kqv = config.kv_offload
+    params.no_perf = False
+    params.op_offload = config.op_offload
+    params.swa_full = config.swa_full
+    params.kv_unified = config.kv_unified
+    params.samplers, params.n_samplers = None, 0
+    params.ctx_other = None

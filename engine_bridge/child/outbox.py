@@ -1,0 +1,151 @@
+"""Events on their way to the window: bounded, merged while the pipe is full, never in the way.
+
+Knows which events may be merged or replaced; must not know what produces them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+import msgspec
+
+from engine_bridge.protocol import (
+    Event,
+    LoadProgressed,
+    Logged,
+    MemoryMeasured,
+    PlanReady,
+    RequestQueued,
+    StepsMeasured,
+    TokensDelivered,
+    encode,
+)
+
+# Everything but log lines is bounded by the commands that caused it.
+_MOST_LOG_LINES = 256
+
+
+class Outbox:
+    """Writes events to a pipe from a thread of its own.
+
+    What waits for a window that stalls stays small: tokens of one request become one event,
+    measurements are added up or replaced. The order of what is left is kept.
+
+    Args:
+        descriptor: The pipe's file descriptor, in blocking mode.
+        on_broken: Called once nobody reads any more.
+    """
+
+    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
+        """Start the thread."""
+        self._descriptor = descriptor
+        self._on_broken = on_broken
+        self._waiting: list[Event] = []
+        self._open: dict[Hashable, int] = {}  # where an event lies that newer ones merge into
+        self._log_lines = 0
+        self._is_closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="pipe-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, event: Event) -> None:
+        """Queue ``event``; never blocks on the pipe."""
+        with self._changed:
+            key = _merge_key(event)
+            at = self._open.get(key)
+            if at is not None:
+                self._waiting[at] = _merged(self._waiting[at], event)
+                return
+            if isinstance(event, Logged):
+                if self._log_lines >= _MOST_LOG_LINES:
+                    return
+                self._log_lines += 1
+            if key is None:
+                # Tokens that follow must not slip in front of this event of the same request.
+                self._open.pop(("tokens", getattr(event, "request_id", None)), None)
+            else:
+                self._open[key] = len(self._waiting)
+            self._waiting.append(event)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Write what waits and end the thread."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting and not self._is_closing:
+                    self._changed.wait()
+                events, self._waiting = self._waiting, []
+                self._open.clear()
+                self._log_lines = 0
+                if not events:
+                    return
+            if not self._write(b"".join(_encoded(event) for event in events)):
+                self._on_broken()
+                return
+
+    def _write(self, data: bytes) -> bool:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._descriptor, view) :]
+            except OSError:
+                return False
+        return True
+
+
+def _encoded(event: Event) -> bytes:
+    if isinstance(event, TokensDelivered):
+        event = msgspec.structs.replace(event, sent_ns=time.perf_counter_ns())
+    return encode(event)
+
+
+def _merge_key(event: Event) -> Hashable | None:
+    match event:
+        case TokensDelivered():
+            return "tokens", event.request_id
+        case RequestQueued():
+            return "queued", event.request_id
+        case LoadProgressed() | StepsMeasured() | MemoryMeasured() | PlanReady():
+            return type(event)
+        case _:
+            return None
+
+
+def _merged(older: Event, newer: Event) -> Event:
+    if isinstance(older, TokensDelivered) and isinstance(newer, TokensDelivered):
+        return TokensDelivered(
+            request_id=newer.request_id,
+            text=older.text + newer.text,
+            step_ns=older.step_ns + newer.step_ns,
+            step_tok=older.step_tok + newer.step_tok,
+            sent_ns=newer.sent_ns,
+        )
+    if isinstance(older, StepsMeasured) and isinstance(newer, StepsMeasured):
+        return _added(older, newer)
+    return newer
+
+
+def _added(older: StepsMeasured, newer: StepsMeasured) -> StepsMeasured:
+    """Both spans as one; the state at its end is the newer one's."""
+    return msgspec.structs.replace(
+        newer,
+        begin_ns=older.begin_ns,
+        busy_s=older.busy_s + newer.busy_s,
+        steps=older.steps + newer.steps,
+        decode_steps=older.decode_steps + newer.decode_steps,
+        decode_s=older.decode_s + newer.decode_s,
+        decode_bytes=older.decode_bytes + newer.decode_bytes,
+        decoded_tok=older.decoded_tok + newer.decoded_tok,
+        prefilled_tok=older.prefilled_tok + newer.prefilled_tok,
+        prefill_s=older.prefill_s + newer.prefill_s,
+        longest_step_s=max(older.longest_step_s, newer.longest_step_s),
+    )

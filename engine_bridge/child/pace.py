@@ -1,0 +1,60 @@
+"""How many prompt tokens fit into a step, by the speed that was measured.
+
+Pure arithmetic on seconds and tokens; knows no engine.
+"""
+
+from __future__ import annotations
+
+# Nobody should wait longer than 250 ms for someone else's prompt; the rest is for what speed
+# cannot foresee (a deeper context, another program).
+_TARGET_S = 0.2
+LEAST_CHUNK_TOK = 32
+# Alone, a step may be longer, but a newcomer has to wait for its end.
+_ALONE_TARGET_S = 0.5
+_NEWEST_WEIGHT = 0.4
+
+
+class Pace:
+    """Speed of steps: a base (the weights are read once) and seconds per prompt token.
+
+    Attributes:
+        decode_s: Typical step without prompt tokens, 0 before the first.
+        prompt_tok_s: Seconds each prompt token adds, 0 before the first.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.decode_s = 0.0
+        self.prompt_tok_s = 0.0
+
+    def saw(self, prompt_tok: int, step_s: float) -> None:
+        """Learn from a step with ``prompt_tok`` prompt tokens."""
+        if prompt_tok == 0:
+            self.decode_s = _blend(self.decode_s, step_s)
+        elif prompt_tok >= LEAST_CHUNK_TOK:
+            # A step of nothing but a prompt has its base in the price of its tokens.
+            self.prompt_tok_s = _blend(self.prompt_tok_s, step_s / prompt_tok)
+
+    def expected_s(self, prompt_tok: int) -> float:
+        """How long a step should take; 0 where nothing was measured."""
+        return self.decode_s + self.prompt_tok_s * prompt_tok
+
+    def chunk_tok(self, *, others_decode: bool, batch_tok: int, ubatch_tok: int) -> int:
+        """Prompt tokens for the next step.
+
+        Args:
+            others_decode: Whether streams wait for the step's end.
+            batch_tok: Most tokens in a step.
+            ubatch_tok: Tokens computed at once; alone, a step is a whole number of these.
+        """
+        if self.prompt_tok_s <= 0:
+            return min(batch_tok, LEAST_CHUNK_TOK if others_decode else ubatch_tok)
+        if others_decode:
+            room = int((_TARGET_S - self.decode_s) / self.prompt_tok_s)
+            return max(LEAST_CHUNK_TOK, min(batch_tok, room))
+        whole = int(_ALONE_TARGET_S / self.prompt_tok_s) // ubatch_tok * ubatch_tok
+        return min(batch_tok, max(ubatch_tok, whole))
+
+
+def _blend(old: float, new: float) -> float:
+    return new if old <= 0 else (1 - _NEWEST_WEIGHT) * old + _NEWEST_WEIGHT * new

@@ -1,0 +1,55 @@
+"""The cells that the slots share, where they share them.
+
+Counts cells; must not know requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine_bridge.child.llama import Context
+from engine_bridge.child.slot import Slot
+
+_PLENTY = 1 << 40
+
+
+class Pool:
+    """Free cells of a unified pool; a split pool always has room inside a slot.
+
+    Args:
+        context: Whose cells.
+        slots: All slots.
+        is_shared: Whether they share one pool.
+    """
+
+    def __init__(self, context: Context, slots: Sequence[Slot], is_shared: bool) -> None:
+        """Watch the slots."""
+        self._context = context
+        self._slots = slots
+        self._is_shared = is_shared
+
+    def make_room(self, wanted_tok: int) -> int:
+        """Drop caches of free slots, least recently used first, until ``wanted_tok`` fit.
+
+        Returns:
+            Free cells, less than wanted where nothing was left to drop.
+        """
+        if not self._is_shared:
+            return _PLENTY
+        while (room := self._free_tok()) < wanted_tok:
+            if not self.evict_one():
+                break
+        return room
+
+    def evict_one(self) -> bool:
+        """Drop the least recently used cache that no request holds; False if there is none."""
+        idle = [slot for slot in self._slots if slot.is_free and slot.cached]
+        if not idle:
+            return False
+        slot = min(idle, key=lambda idle_slot: idle_slot.used_at)
+        slot.clear(self._context)
+        slot.known = 0
+        return True
+
+    def _free_tok(self) -> int:
+        return self._context.ctx_tok - sum(slot.cached for slot in self._slots)

@@ -1,0 +1,55 @@
+"""ngram-simple: what followed the latest words the last time they occurred.
+
+Drafts exactly what llama.cpp's ``common_ngram_simple_draft`` (common/ngram-map.cpp) drafts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NOTHING = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class NgramSimple:
+    """Looks the last tokens up in the text before them.
+
+    Attributes:
+        match_tok: Last tokens that must have occurred before, at least 1.
+        draft_tok: Most tokens copied from behind that place. Nothing is drafted where fewer than
+            ``match_tok`` can be copied, so a draft length below it never drafts: llama.cpp's rule.
+    """
+
+    match_tok: int
+    draft_tok: int
+
+    def draft(self, history: NDArray[np.int32], most_tok: int) -> NDArray[np.int32]:
+        """Tokens that followed the latest earlier occurrence of the last ``match_tok`` tokens."""
+        n, m = self.match_tok, self.draft_tok
+        before = len(history) - 1  # llama.cpp counts the text without the token just drawn
+        if before <= n + m + 1 or m < n:
+            return _NOTHING
+        # Start 0 is never looked at: it means "no match" in llama.cpp.
+        at = _last_occurrence(history, n, before - n - 1)
+        if at == 0:
+            return _NOTHING
+        length = min(m, before - (at + n))
+        if length < n:
+            return _NOTHING
+        return history[at + n : at + n + min(length, most_tok)]
+
+
+def _last_occurrence(history: NDArray[np.int32], n: int, last_start: int) -> int:
+    """Largest start in 1 … ``last_start`` whose ``n`` tokens equal the last ``n``; 0 for none."""
+    pattern = history[-n:]
+    # Starts whose last token fits, then those of them whose token before that fits, and so on:
+    # a frequent token (a line end) leaves thousands, and no Python loop may walk over them.
+    starts = np.flatnonzero(history[n : last_start + n] == pattern[-1]) + 1
+    for offset in range(n - 2, -1, -1):
+        if not starts.size:
+            return 0
+        starts = starts[history[starts + offset] == pattern[offset]]
+    return int(starts[-1]) if starts.size else 0

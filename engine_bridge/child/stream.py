@@ -1,0 +1,172 @@
+"""A request that holds a slot: its text, its drafts, its times.
+
+Knows what ends an answer; must not know batches or the pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_bridge.child.llama import SamplerChain
+from engine_bridge.child.slot import Slot
+from engine_bridge.child.text import TextAssembler
+from engine_bridge.metrics.definitions import itl_s, percentile, tpot_s
+from engine_bridge.protocol import FinishReason, Generate, RequestTiming, TokensDelivered
+
+# Text goes to the window at most this often; the first token goes at once.
+_FLUSH_NS = 16_000_000
+
+
+class Prepared:
+    """A request whose prompt is tokenised.
+
+    Attributes:
+        command: The request.
+        prompt: (tokens,) int32.
+        received_ns: When it arrived.
+        max_new_tok: Most tokens of the answer, -1 without a limit.
+    """
+
+    def __init__(
+        self, command: Generate, prompt: NDArray[np.int32], received_ns: int, max_new_tok: int
+    ) -> None:
+        """Keep the parts."""
+        self.command = command
+        self.prompt = prompt
+        self.received_ns = received_ns
+        self.max_new_tok = max_new_tok
+
+
+class Stream:
+    """A request in a slot.
+
+    Attributes:
+        request_id: The request.
+        slot: Its slot.
+        prompt_tok: Tokens of the prompt.
+        reused_tok: Of them not computed.
+        new_tok: Tokens generated.
+        chain: Its samplers; None takes the likeliest token.
+        banned: Tokens it must not draw, or None.
+        finish: Why it ended and the detail, None while it runs.
+        draft_tok: Drafted tokens in the step under way.
+    """
+
+    def __init__(self, prepared: Prepared, slot: Slot, reused_tok: int, started_ns: int) -> None:
+        """Begin with the prompt in ``slot``."""
+        self.prepared = prepared
+        self.request_id = prepared.command.request_id
+        self.slot = slot
+        self.prompt_tok = len(prepared.prompt)
+        self.reused_tok = reused_tok
+        self.new_tok = 0
+        self.chain: SamplerChain | None = None
+        self.banned: NDArray[np.int64] | None = None
+        self.finish: tuple[FinishReason, str] | None = None
+        self.draft_tok = 0
+        self._text = TextAssembler(prepared.command.stop)
+        self._started_ns = started_ns
+        self._step_ns: list[int] = []
+        self._sent_steps = 0
+        self._step_tok: list[int] = []
+        self._flushed_ns = 0
+        self._drafted_at: list[int] = []
+        self._accepted_at: list[int] = []
+
+    @property
+    def remaining_tok(self) -> int:
+        """Tokens left until the limit; a huge number without one."""
+        limit = self.prepared.max_new_tok
+        return limit - self.new_tok if limit >= 0 else 1 << 40
+
+    @property
+    def is_generating(self) -> bool:
+        """Whether its next step brings the next token; else it still reads its text."""
+        return self.new_tok > 0 and self.slot.pending == 1
+
+    def accept(self, tokens: list[int], pieces: Callable[[int], bytes | None], at_ns: int) -> None:
+        """Take the tokens a step brought, until one of them ends the answer.
+
+        Args:
+            tokens: At least one; the last one is not in the cache yet.
+            pieces: Bytes of a token, None for an end-of-generation token.
+            at_ns: When the step ended.
+        """
+        taken = 0
+        for token in tokens:
+            taken += 1
+            self.new_tok += 1
+            piece = pieces(token)
+            if piece is None:
+                self.finish = ("end", "")
+            elif self._text.push(piece):
+                self.finish = ("stop_text", self._text.stopped_by)
+            elif self.remaining_tok <= 0:
+                self.finish = ("token_limit", "")
+            if self.finish is not None:
+                break
+        self._step_ns.append(at_ns)
+        self._step_tok.append(taken)
+
+    def count_draft(self, drafted: int, accepted: int) -> None:
+        """Count a verified draft by position."""
+        if drafted > len(self._drafted_at):
+            more = [0] * (drafted - len(self._drafted_at))
+            self._drafted_at += more
+            self._accepted_at += more
+        for position in range(drafted):
+            self._drafted_at[position] += 1
+        for position in range(accepted):
+            self._accepted_at[position] += 1
+
+    def due(self, now_ns: int) -> bool:
+        """Whether it is time to send what is there."""
+        return now_ns - self._flushed_ns >= _FLUSH_NS and self._sent_steps < len(self._step_ns)
+
+    def delivered(self, now_ns: int) -> TokensDelivered | None:
+        """The event with what was not sent yet; None if there is nothing."""
+        if self._sent_steps == len(self._step_ns) and self.finish is None:
+            return None
+        text = self._text.take() if self.finish is None else self._text.take() + self._text.finish()
+        steps = slice(self._sent_steps, None)
+        event = TokensDelivered(
+            request_id=self.request_id,
+            text=text,
+            step_ns=tuple(self._step_ns[steps]),
+            step_tok=tuple(self._step_tok[steps]),
+            sent_ns=now_ns,
+        )
+        self._sent_steps, self._flushed_ns = len(self._step_ns), now_ns
+        return event if event.text or event.step_ns else None
+
+    def timing(self, now_ns: int) -> RequestTiming:
+        """The figures so far."""
+        steps = (np.asarray(self._step_ns, np.int64) - self._started_ns) / 1e9
+        queue_s = (self._started_ns - self.prepared.received_ns) / 1e9
+        first_s = float(steps[0]) if steps.size else None
+        prefill_s = first_s if first_s is not None else (now_ns - self._started_ns) / 1e9
+        gaps = itl_s(steps)
+        return RequestTiming(
+            queue_s=queue_s,
+            prefill_s=prefill_s,
+            ttft_s=queue_s + prefill_s if first_s is not None else None,
+            tpot_s=tpot_s(first_s, float(steps[-1]), self.new_tok) if first_s is not None else None,
+            itl_p50_s=percentile(gaps, 50),
+            itl_p99_s=percentile(gaps, 99),
+            prompt_tok=self.prompt_tok,
+            reused_tok=self.reused_tok,
+            new_tok=self.new_tok,
+            drafted_tok=sum(self._drafted_at),
+            accepted_tok=sum(self._accepted_at),
+            drafted_at=tuple(self._drafted_at),
+            accepted_at=tuple(self._accepted_at),
+        )
+
+    def close(self) -> None:
+        """Free the samplers."""
+        if self.chain is not None:
+            self.chain.close()
+            self.chain = None
