@@ -25,7 +25,7 @@ def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applie
     """What the change of ``key`` alone costs between two configurations.
 
     Cheaper than its row says where the engine's context would come out the same: a draft that
-    fits into the output rows already built, a cap that leaves the pool as it is.
+    needs the output rows already built, a cap that leaves the pool as it is.
     """
     row_cost = BY_KEY[key].applies
     if key in _DRAFT_KEYS and _rows(wanted) == _rows(applied):

@@ -6,8 +6,15 @@ Knows text and numbers; must not know widgets, the engine or other settings.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TypeAlias
+
+# Digits in one run or in groups of three: "8,192" is a number, "1,5" might mean one and a half.
+_WHOLE_NUMBER = re.compile(r"([-−]?)(\d+|\d{1,3}(?:[,_ \u202f]\d{3})+)([kK]?)", re.ASCII)
+
+# Python refuses to read thousands of digits; no setting needs thirty.
+_LONGEST_NUMBER = 30
 
 Value: TypeAlias = int | float | str | bool | tuple[str, ...]
 
@@ -48,7 +55,9 @@ class IntDomain:
         return value
 
     def parse(self, text: str) -> int | str:
-        """Read what a person typed: digits, with ``_`` ``,`` or spaces between them, or a word.
+        """Read what a person typed: a number, thousands grouped or not, or a word.
+
+        ``4k`` is 4096.
 
         Raises:
             DomainError: If the text is no allowed value.
@@ -56,15 +65,12 @@ class IntDomain:
         cleaned = text.strip()
         if cleaned.lower() in self.words:
             return cleaned.lower()
-        digits = cleaned.replace(",", "").replace("_", "").replace(" ", "").replace("\u202f", "")
-        scale = 1
-        if digits[-1:] in ("k", "K"):
-            digits, scale = digits[:-1], 1024
-        try:
-            number = int(digits) * scale
-        except ValueError:
-            raise DomainError(f"{text!r} is not {self._expected()}.") from None
-        return self.check(number) if isinstance(number, int) else number
+        found = _WHOLE_NUMBER.fullmatch(cleaned)
+        if found is None or len(cleaned) > _LONGEST_NUMBER:
+            raise DomainError(f"{text!r} is not {self._expected()}.")
+        sign, digits, kilo = found.groups()
+        number = int(re.sub(r"\D", "", digits)) * (1024 if kilo else 1)
+        return self.check(-number if sign else number)
 
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""
@@ -99,7 +105,10 @@ class FloatDomain:
         """
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise DomainError(f"{value!r} is not a number from {self.minimum} to {self.maximum}.")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number) or not self.minimum <= number <= self.maximum:
             raise DomainError(f"{value} is outside {self.minimum} to {self.maximum}.")
         return number

@@ -15,13 +15,16 @@ import msgspec
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
-from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 # A dry run costs about 50 bytes of host memory and 25 ns a cell; 16 × 1M cells are 0.5 s and
 # 0.9 GB, and more than any machine of one user holds.
 MAX_POOL_CELLS = 16_777_216
 # Below this a chat template and one question already fill the slot.
 USEFUL_SLOT_TOK = 512
+# Least value of ctx_per_slot_tok: one padded row of cells.
+_CONTEXT_MINIMUM_TOK = 256
 
 
 class Severity(StrEnum):
@@ -51,7 +54,13 @@ Rule = Callable[[EngineConfig, ModelFacts | None], Problem | None]
 
 
 def problems_of(config: EngineConfig, model: ModelFacts | None = None) -> tuple[Problem, ...]:
-    """Every problem of ``config`` on ``model``, errors first, in the order of the rules."""
+    """Every problem of ``config`` on ``model``, errors first, in the order of the rules.
+
+    A value outside its domain (a configuration read from the wire is not checked there) is named
+    alone, since the rules reckon with values that are possible.
+    """
+    if outside := _outside_domain(config):
+        return outside
     found = [problem for rule in RULES if (problem := rule(config, model)) is not None]
     return tuple(sorted(found, key=lambda problem: problem.severity is Severity.WARNING))
 
@@ -72,6 +81,18 @@ def repair_words(problem: Problem) -> str:
     rows = [(BY_KEY[key], value) for key, value in problem.fix.items()]
     parts = [f"{setting.label} to {setting.domain.format(value)}" for setting, value in rows]
     return f"Set {' and '.join(parts)}" if parts else ""
+
+
+def _outside_domain(config: EngineConfig) -> tuple[Problem, ...]:
+    found: list[Problem] = []
+    for setting in SETTINGS:
+        try:
+            setting.domain.check(getattr(config, setting.key))
+        except DomainError as error:
+            default = setting.default
+            fix = {} if isinstance(default, tuple) else {setting.key: default}
+            found.append(Problem((setting.key,), f"{setting.label}: {error}", fix))
+    return tuple(found)
 
 
 def _quantised_v_needs_flash_attention(
@@ -177,10 +198,11 @@ def _draft_shorter_than_match(config: EngineConfig, _: ModelFacts | None) -> Pro
 def _pool_is_bounded(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     if config.pool_tok <= MAX_POOL_CELLS:
         return None
-    largest = MAX_POOL_CELLS // (1 if config.kv_unified else config.slots)
-    fix: dict[str, int | float | str | bool] = {"ctx_per_slot_tok": largest // 256 * 256}
+    fix: dict[str, int | float | str | bool]
     if config.kv_unified:
-        fix["ctx_total_tok"] = MAX_POOL_CELLS
+        fix = {"ctx_total_tok": MAX_POOL_CELLS}
+    else:
+        fix = {"ctx_per_slot_tok": MAX_POOL_CELLS // config.slots // 256 * 256}
     return Problem(
         ("ctx_per_slot_tok", "slots", "ctx_total_tok"),
         f"A pool of {config.pool_tok:,} tokens is beyond what TuneDeck asks the engine for "
@@ -211,18 +233,25 @@ def _beyond_training(config: EngineConfig, model: ModelFacts | None) -> Problem 
         ("ctx_per_slot_tok",),
         f"{model.name} was trained for {trained:,} tokens; llama-server never lets a slot use "
         f"more, so memory for {config.ctx_per_slot_tok - trained:,} tokens would be wasted.",
-        {"ctx_per_slot_tok": trained},
+        {"ctx_per_slot_tok": max(trained, _CONTEXT_MINIMUM_TOK)},
         Severity.WARNING,
     )
 
 
-def _slot_too_small(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+def _slot_too_small(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
     if config.slot_cap_tok >= USEFUL_SLOT_TOK:
         return None
+    if model is not None and 0 < model.ctx_train_tok < USEFUL_SLOT_TOK:
+        return None  # it was made for short texts; _beyond_training speaks for it
+    fix: dict[str, int | float | str | bool] = {}
+    if config.ctx_per_slot_tok < USEFUL_SLOT_TOK:
+        fix["ctx_per_slot_tok"] = USEFUL_SLOT_TOK
+    if config.pool_tok < USEFUL_SLOT_TOK and config.kv_unified:
+        fix["ctx_total_tok"] = USEFUL_SLOT_TOK
     return Problem(
         ("ctx_per_slot_tok", "slots"),
         f"A slot of {config.slot_cap_tok} tokens is full after a question or two.",
-        {"ctx_per_slot_tok": USEFUL_SLOT_TOK},
+        fix,
         Severity.WARNING,
     )
 

@@ -1,0 +1,198 @@
+"""Rules between settings: each fires where it should, and its repair repairs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import ChoiceDomain, FlagDomain, IntDomain, ListDomain
+from engine_bridge.settings.rules import (
+    MAX_POOL_CELLS,
+    RULES,
+    Problem,
+    Severity,
+    errors_of,
+    problems_of,
+    repaired,
+)
+from engine_bridge.settings.table import BY_KEY
+
+
+def _model(
+    *, architecture: str = "llama", head_dim: int = 128, is_mla: bool = False, trained: int = 32_768
+) -> ModelFacts:
+    return ModelFacts(
+        path="m.gguf",
+        name="Testling",
+        architecture=architecture,
+        quantisation="Q4_K",
+        file_bytes=1,
+        tensor_bytes=1,
+        parameters=1,
+        layers=2,
+        ctx_train_tok=trained,
+        vocab=32_000,
+        heads=4,
+        kv_heads=2,
+        head_dims_k=(head_dim,),
+        head_dims_v=(head_dim,),
+        is_mla=is_mla,
+    )
+
+
+CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
+    ("cache_type_v", {"cache_type_v": "q8_0", "flash_attn": "off"}, None, Severity.ERROR),
+    ("cache_type_v", {"cache_type_v": "q4_0"}, _model(architecture="grok"), Severity.ERROR),
+    ("cache_type_v", {"cache_type_k": "q8_0"}, _model(is_mla=True), Severity.ERROR),
+    ("cache_type_k", {"cache_type_k": "q8_0"}, _model(head_dim=80), Severity.ERROR),
+    ("cache_type_v", {"cache_type_v": "iq4_nl"}, _model(head_dim=80), Severity.ERROR),
+    ("ubatch_tok", {"batch_tok": 256}, None, Severity.ERROR),
+    ("batch_tok", {"batch_tok": 32, "ubatch_tok": 32, "slots": 33}, None, Severity.ERROR),
+    (
+        "ngram_size_m",
+        {"spec_types": ("ngram-simple",), "batch_tok": 32, "ubatch_tok": 32},
+        None,
+        Severity.ERROR,
+    ),
+    ("ctx_per_slot_tok", {"ctx_per_slot_tok": 1_048_576, "slots": 32}, None, Severity.ERROR),
+    (
+        "ctx_per_slot_tok",
+        {"kv_unified": True, "ctx_total_tok": 2**30},
+        None,
+        Severity.ERROR,
+    ),
+    (
+        "ctx_per_slot_tok",
+        {"kv_unified": True, "ctx_per_slot_tok": 10_485_760, "slots": 256},
+        None,
+        Severity.ERROR,
+    ),
+    (
+        "ngram_size_m",
+        {"spec_types": ("ngram-simple",), "ngram_size_m": 8},
+        None,
+        Severity.WARNING,
+    ),
+    (
+        "ctx_per_slot_tok",
+        {"kv_unified": True, "ctx_total_tok": 2048, "ctx_per_slot_tok": 4096},
+        None,
+        Severity.WARNING,
+    ),
+    ("ctx_per_slot_tok", {"ctx_per_slot_tok": 65_536}, _model(), Severity.WARNING),
+    ("ctx_per_slot_tok", {}, _model(trained=128), Severity.WARNING),
+    ("ctx_per_slot_tok", {"ctx_per_slot_tok": 256}, None, Severity.WARNING),
+    (
+        "ctx_per_slot_tok",
+        {"kv_unified": True, "ctx_total_tok": 256, "ctx_per_slot_tok": 256},
+        None,
+        Severity.WARNING,
+    ),
+]
+
+
+def test_that_the_defaults_are_without_problem() -> None:
+    assert problems_of(EngineConfig()) == ()
+    assert problems_of(EngineConfig(), _model()) == ()
+
+
+def test_that_every_rule_is_tested() -> None:
+    fired = {
+        rule
+        for _, values, model, _ in CASES
+        for rule in RULES
+        if rule(EngineConfig.from_values(values), model) is not None
+    }
+    assert fired == set(RULES)
+
+
+@pytest.mark.parametrize(("key", "values", "model", "severity"), CASES)
+def test_that_a_problem_is_named_and_its_repair_repairs(
+    key: str, values: dict[str, object], model: ModelFacts | None, severity: Severity
+) -> None:
+    config = EngineConfig.from_values(values)
+    (problem,) = [p for p in problems_of(config, model) if p.keys[0] == key][:1]
+    assert problem.severity is severity
+    assert problem.message.endswith(".")
+    assert problem.fix
+    assert problem not in problems_of(repaired(config, problem), model)
+    assert _repaired_wholly(config, model) is not None
+
+
+def test_that_a_quantised_k_cache_alone_needs_no_flash_attention() -> None:
+    assert problems_of(EngineConfig(cache_type_k="q8_0", flash_attn="off"), _model()) == ()
+    odd = EngineConfig(cache_type_k="q8_0", flash_attn="off")
+    assert problems_of(odd, _model(head_dim=80)) == ()
+
+
+def test_that_a_repair_does_not_raise_what_nobody_asked_for() -> None:
+    config = EngineConfig(kv_unified=True, ctx_total_tok=2**30, ctx_per_slot_tok=4096)
+    (problem,) = errors_of(config)
+    assert problem.fix == {"ctx_total_tok": MAX_POOL_CELLS}
+
+
+def test_that_errors_come_before_warnings() -> None:
+    config = EngineConfig(cache_type_v="q8_0", flash_attn="off", ctx_per_slot_tok=256)
+    assert [p.severity for p in problems_of(config)] == [Severity.ERROR, Severity.WARNING]
+
+
+def test_that_a_value_from_the_wire_outside_its_domain_is_an_error() -> None:
+    config = EngineConfig(batch_tok=0, slots=0)
+    problems = errors_of(config)
+    assert [problem.keys for problem in problems] == [("slots",), ("batch_tok",)]
+    for problem in problems:
+        config = repaired(config, problem)
+    assert problems_of(config) == ()
+
+
+_KEYS = (
+    "ctx_per_slot_tok", "slots", "kv_unified", "ctx_total_tok", "cache_type_k", "cache_type_v",
+    "flash_attn", "spec_types", "ngram_size_m", "ngram_size_n", "batch_tok", "ubatch_tok",
+)  # fmt: skip
+
+
+def _values_of(key: str) -> st.SearchStrategy[object]:
+    domain = BY_KEY[key].domain
+    if isinstance(domain, IntDomain):
+        numbers = st.integers(domain.minimum, domain.maximum)
+        return st.one_of(numbers, st.sampled_from([*domain.stops, *domain.words]))
+    if isinstance(domain, ChoiceDomain):
+        return st.sampled_from(domain.choices)
+    if isinstance(domain, ListDomain):
+        return st.sampled_from([(), domain.choices])
+    assert isinstance(domain, FlagDomain)
+    return st.booleans()
+
+
+_models = st.one_of(
+    st.none(),
+    st.builds(
+        _model,
+        architecture=st.sampled_from(["llama", "grok"]),
+        head_dim=st.sampled_from([64, 80, 128]),
+        is_mla=st.booleans(),
+        trained=st.sampled_from([0, 128, 2048, 131_072]),
+    ),
+)
+
+
+@given(st.fixed_dictionaries({key: _values_of(key) for key in _KEYS}), _models)
+def test_that_any_configuration_can_be_repaired(
+    values: dict[str, object], model: ModelFacts | None
+) -> None:
+    config = EngineConfig.from_values(values)
+    whole = _repaired_wholly(config, model)
+    assert whole is not None, problems_of(config, model)
+
+
+def _repaired_wholly(config: EngineConfig, model: ModelFacts | None) -> EngineConfig | None:
+    """``config`` after one repair at a time; None if they go round in circles."""
+    for _ in range(len(RULES) + 1):
+        problems: tuple[Problem, ...] = problems_of(config, model)
+        if not problems:
+            return config
+        config = repaired(config, problems[0])
+    return None
