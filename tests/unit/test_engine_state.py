@@ -1,0 +1,48 @@
+"""Deaths in sentences."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from engine_bridge.engine_state import DeathKind, death_by_exit, death_by_signal
+
+
+def test_that_the_telling_line_of_stderr_is_quoted() -> None:
+    stderr = ["loading", "ggml_cuda: out of memory", "current device: 0", "  "]
+    death = death_by_exit(1, "loading x.gguf", stderr, (4,))
+    assert death.kind is DeathKind.EXITED
+    assert death.sentence == (
+        "The engine ended with exit code 1 while loading x.gguf. "
+        "It said: “ggml_cuda: out of memory”. "
+        "Your conversations are kept; restart the engine to go on."
+    )
+    assert death.stderr == tuple(stderr)
+    assert death.lost_request_ids == (4,)
+
+
+def test_that_the_last_line_is_quoted_where_none_tells_more() -> None:
+    assert "“second”" in death_by_exit(2, "idle", ["first", "second", ""], ()).sentence
+
+
+def test_that_a_long_line_is_cut() -> None:
+    sentence = death_by_exit(2, "idle", ["x" * 5000], ()).sentence
+    assert len(sentence) < 450
+    assert "x…" in sentence
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (int(signal.SIGSEGV), "SIGSEGV"),
+        (int(signal.SIGABRT), "SIGABRT"),
+        (100, "signal 100"),
+        (-1073741819, "0xC0000005"),
+    ],
+)
+def test_that_signals_and_exception_codes_are_named(number: int, name: str) -> None:
+    death = death_by_signal(number, "writing an answer", [], ())
+    assert death.signal_name == name
+    assert death.sentence.startswith(f"The engine was ended by {name} while writing an answer.")
+    assert death.exit_code is None
