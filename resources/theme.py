@@ -95,12 +95,12 @@ def stylesheet(palette: Palette, body_pt: float) -> str:
 
 def _text_rules(p: Palette, body_pt: float) -> str:
     small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
-    families = ", ".join(f'"{family}"' for family in MONO_FAMILIES)
-    mono = f"font-family: {families}"
+    mono = f"font-family: {_mono()}"
     return f"""
 QWidget {{ color: {p.text}; }}
 *[role="heading"], *[role="value"] {{ font-weight: 600; }}
 *[role="value-warning"] {{ color: {p.warning}; font-weight: 600; }}
+QLabel:disabled, *[role="value"]:disabled {{ color: {p.muted}; }}
 *[role="muted"] {{ color: {p.muted}; }}
 *[role="hint"] {{ color: {p.muted}; {small}; }}
 *[role="hint-warning"] {{ color: {p.warning}; {small}; }}
@@ -178,16 +178,14 @@ QPushButton[role="section"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="value-menu"] {{
     background: transparent; border-color: transparent; border-radius: {STEP_PX}px;
     font-weight: 600; text-align: right; min-height: 0;
-    padding: 0 {2 * STEP_PX - 1}px 0 {STEP_PX // 2}px;
+    padding: 0 {7 * STEP_PX + 1}px 0 {STEP_PX // 2}px;
 }}
 QPushButton[role="value-menu"]:hover {{ border-color: {p.line}; }}
 QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
-QPushButton[role="value-menu"]::menu-indicator {{ image: none; width: 0; }}
-QPushButton[role="menu"] {{ text-align: left; padding-right: {6 * STEP_PX}px; }}
-QPushButton::menu-indicator {{
-    image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
-    subcontrol-origin: border; subcontrol-position: center right; right: {2 * STEP_PX}px;
+QPushButton[role="menu"] {{
+    text-align: left; padding: {STEP_PX}px {6 * STEP_PX}px {STEP_PX}px {2 * STEP_PX + 2}px;
 }}
+QPushButton::menu-indicator {{ image: none; width: 0; }}
 QToolButton::menu-indicator {{ image: none; }}
 """
 
@@ -232,6 +230,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QComboBox {{
     border-radius: {CONTROL_RADIUS_PX}px; padding: {STEP_PX}px {2 * STEP_PX}px;
     selection-color: {p.on_accent}; selection-background-color: {p.accent};
 }}
+QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser {{ placeholder-text-color: {p.muted}; }}
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QTextBrowser:focus, QComboBox:focus {{
     border-color: {p.accent};
 }}
@@ -242,7 +241,9 @@ QLineEdit[role="value"] {{
 QLineEdit[role="value"]:hover {{ border-color: {p.line}; }}
 QLineEdit[role="value"]:focus {{ background: {p.raised}; border-color: {p.accent}; }}
 QLineEdit[role="value"][wrong="true"] {{ border-color: {p.warning}; }}
-QPlainTextEdit[role="command"] {{ background: transparent; border-color: transparent; padding: 0; }}
+QPlainTextEdit[role="command"] {{
+    background: transparent; border-color: transparent; padding: 0; font-family: {_mono()};
+}}
 QPlainTextEdit[role="command"]:focus {{ border-color: {p.accent}; }}
 QTextEdit[role="bare"], QTextBrowser[role="bare"], QPlainTextEdit[role="bare"] {{
     background: transparent; border: none; padding: 0;
@@ -293,6 +294,10 @@ QProgressBar {{
 }}
 QProgressBar::chunk {{ background: {p.accent}; border-radius: {STEP_PX // 2}px; }}
 """
+
+
+def _mono() -> str:
+    return ", ".join(f'"{family}"' for family in MONO_FAMILIES)
 
 
 def _icon(name: str, palette: Palette) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QWidget
 
 from engine_bridge.settings.domain import (
     ChoiceDomain,
@@ -24,15 +24,15 @@ from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX, Palette
 from widgets.fader import Fader
 from widgets.fader_scale import FaderScale
+from widgets.menu_button import MenuButton
 from widgets.segmented import Segmented
-from widgets.theme import icon, set_role
+from widgets.theme import set_role
 from widgets.toggle import Toggle
 from widgets.value_field import ValueField
 from widgets.value_text import value_text, value_with_unit
 
 # Up to this many words stand side by side; more become a fader with a menu.
 _MAX_SEGMENTS = 4
-_ARROW_PX = 3 * STEP_PX
 
 
 class Control(QObject):
@@ -67,6 +67,7 @@ class Control(QObject):
         self.setting = setting
         self._value: Value = setting.default
         self._effective: str | None = None
+        self._applied: Value | None = None
 
     def value(self) -> Value:
         """The value shown."""
@@ -78,9 +79,10 @@ class Control(QObject):
         self.refresh()
 
     def set_effective(self, text: str | None) -> None:
-        """Show ``text`` for the value, e.g. ``auto → on``; None shows the value itself."""
-        self._effective = text
-        self.refresh()
+        """Show what the engine made of the value, ``on`` as ``auto → on``; None shows it alone."""
+        if text != self._effective:
+            self._effective = text
+            self.refresh()
 
     def refresh(self) -> None:
         """Show the value again."""
@@ -102,8 +104,11 @@ class Control(QObject):
             widget.setAccessibleDescription(text)
 
     def shown_text(self) -> str:
-        """The value, or what the engine made of it."""
-        return self._effective or value_text(self.setting, self._value)
+        """The value, and what the engine made of it."""
+        asked = value_text(self.setting, self._value)
+        if self._effective is None or "→" in self._effective:
+            return self._effective or asked
+        return f"{asked} → {self._effective}"
 
 
 class FaderControl(Control):
@@ -112,9 +117,7 @@ class FaderControl(Control):
     def __init__(self, setting: Setting, scale: FaderScale, parent: QWidget) -> None:
         """Make the fader on ``scale``; subclasses add the value's widget."""
         super().__init__(setting, parent)
-        self.scale = scale
-        self.fader = Fader(parent)
-        self.fader.set_stop_count(len(scale.stops))
+        self.fader = Fader(scale, parent)
         self.body = self.main = self.fader
         self.fader.stop_dragged.connect(lambda stop: self._on_moved(stop, self.dragged.emit))
         self.fader.stop_released.connect(lambda stop: self._on_moved(stop, self.committed.emit))
@@ -123,18 +126,19 @@ class FaderControl(Control):
     def refresh(self) -> None:
         """Put the handle where the value belongs."""
         if not self.fader.isSliderDown():
-            self.fader.set_place(self.scale.place_of(self._value))
+            self.fader.set_place(self.fader.scale.place_of(self._value))
 
     def set_applied(self, value: Value | None) -> None:
         """Mark the place of ``value``."""
-        self.fader.set_ghost(None if value is None else self.scale.place_of(value))
+        self._applied = value
+        self.fader.set_ghost(None if value is None else self.fader.scale.place_of(value))
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.fader.set_palette(palette)
 
     def _on_moved(self, stop: int, emit: Callable[[Value], None]) -> None:
-        self._value = self.scale.stops[stop]
+        self._value = self.fader.scale.stops[stop]
         self._effective = None
         self.refresh()
         emit(self._value)
@@ -158,8 +162,8 @@ class NumberControl(FaderControl):
         """Rest on ``stops`` instead of the domain's own."""
         domain = self.setting.domain
         if isinstance(domain, IntDomain):
-            self.scale = FaderScale.of_int(domain, stops)
-            self.fader.set_stop_count(len(self.scale.stops))
+            self.fader.set_scale(FaderScale.of_int(domain, stops))
+            self.set_applied(self._applied)
             self._measure()
             self.refresh()
 
@@ -169,7 +173,7 @@ class NumberControl(FaderControl):
         self.field.set_texts(self.shown_text(), value_text(self.setting, self._value))
 
     def _measure(self) -> None:
-        texts = [value_text(self.setting, stop) for stop in self.scale.stops]
+        texts = [value_text(self.setting, stop) for stop in self.fader.scale.stops]
         self.field.set_widest(max(texts, key=len))
 
     def _on_entered(self, value: Value) -> None:
@@ -190,11 +194,9 @@ class ChoiceFaderControl(FaderControl):
         domain = setting.domain
         assert isinstance(domain, ChoiceDomain)
         super().__init__(setting, FaderScale.of_choice(domain), parent)
-        self.button = QPushButton(parent)
+        # Its arrow stands behind the word, where other rows have their unit.
+        self.button = MenuButton(parent)
         set_role(self.button, "value-menu")
-        # The arrow stands behind the word, where other rows have their unit.
-        self.button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        self.button.setIconSize(QSize(_ARROW_PX, _ARROW_PX))
         self.button.setMenu(self._menu(domain))
         self.value_widget = self.button
         self.refresh()
@@ -209,7 +211,7 @@ class ChoiceFaderControl(FaderControl):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         super().set_palette(palette)
-        self.button.setIcon(icon("chevron-down", palette.muted, _ARROW_PX))
+        self.button.set_palette(palette)
 
     def _menu(self, domain: ChoiceDomain) -> QMenu:
         menu = QMenu(self.button)

@@ -29,10 +29,14 @@ class CostBadge(QWidget):
         layout.addStretch()
         layout.addWidget(self._label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._shown: tuple[str, CostLevel | None] | None = None
         self.set_cost("", None)
 
     def set_cost(self, text: str, level: CostLevel | None) -> None:
         """Show ``text``, as a warning for a reload; nothing for level None."""
+        if self._shown == (text, level):
+            return
+        self._shown = (text, level)
         self._label.setText(text)
         set_role(self._label, "badge-warning" if level == "reload" else "badge")
         self._label.setVisible(level is not None and bool(text))

@@ -29,6 +29,8 @@ class ElidedLabel(QLabel):
 
     def set_text(self, text: str, tip: str = "") -> None:
         """Show ``text``; ``tip`` is the tooltip where the text itself fits."""
+        if (text, tip) == (self._full, self._tip):
+            return
         self._full, self._tip = text, tip
         self.setAccessibleName(text)
         self._elide()

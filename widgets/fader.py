@@ -1,13 +1,13 @@
 """A horizontal fader that rests on stops and tells dragging from letting go.
 
-Knows places (see ``fader_scale``) and colours; must not know settings.
+Knows its scale and its colours; must not know settings.
 """
 
 from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QSlider, QWidget
 
 from resources.theme import mixed
 from resources.tokens import DARK, STEP_PX, Palette
+from widgets.fader_scale import FaderScale
 
 # Integer slider units per stop: fine enough that an interpolated place is right to the pixel.
 UNITS = 1000
@@ -50,9 +51,10 @@ class Fader(QSlider):
     stop_released = Signal(int)
     stop_stepped = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Make a fader with two stops."""
+    def __init__(self, scale: FaderScale, parent: QWidget | None = None) -> None:
+        """Make a fader on ``scale``, at its first stop."""
         super().__init__(Qt.Orientation.Horizontal, parent)
+        self._scale = scale
         self._colours = DARK
         self._ghost: float | None = None
         self._press_x: float | None = None
@@ -64,21 +66,36 @@ class Fader(QSlider):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setSingleStep(UNITS)
-        self.setRange(0, UNITS)
         self.valueChanged.connect(self._on_value_changed)
+        self.set_scale(scale)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._colours = palette
         self.update()
 
-    def set_stop_count(self, count: int) -> None:
-        """Rest on ``count`` stops (at least 1)."""
+    @property
+    def scale(self) -> FaderScale:
+        """The stops it rests on."""
+        return self._scale
+
+    def set_scale(self, scale: FaderScale) -> None:
+        """Rest on the stops of ``scale``; the handle's place has to be set again."""
+        self._scale = scale
+        count = len(scale.stops)
         self._is_setting = True
         self.setRange(0, max(0, count - 1) * UNITS)
         self.setPageStep(max(1, count // 8) * UNITS)
         self._is_setting = False
-        self.setEnabled(count > 1)
+        self.update()
+
+    def handle_position(self) -> QPoint:
+        """Middle of the handle, in the widget's pixels."""
+        return QPointF(self._x_of(self.place()), self.height() / 2).toPoint()
+
+    def position_of(self, value: object) -> QPoint:
+        """Where the handle's middle would be for ``value``, in the widget's pixels."""
+        return QPointF(self._x_of(self._scale.place_of(value)), self.height() / 2).toPoint()
 
     def set_place(self, place: float) -> None:
         """Put the handle at ``place``, in stops, without a signal of this class."""

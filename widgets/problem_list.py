@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -16,11 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from engine_bridge.settings.row import Setting
-from engine_bridge.settings.rules import Problem, Severity
+from engine_bridge.settings.rules import Problem, Severity, repair_words
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX
 from widgets.theme import set_role
-from widgets.value_text import label_in_sentence, value_with_unit
 
 # More than this would push the faders out of the column; the rest is scrolled to.
 _MAX_HEIGHT_PX = 50 * STEP_PX
@@ -35,10 +33,9 @@ class ProblemList(QScrollArea):
 
     repair_requested = Signal(object)
 
-    def __init__(self, settings: Mapping[str, Setting], parent: QWidget | None = None) -> None:
-        """Make an empty list; ``settings`` by key name what a repair changes."""
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Make an empty list."""
         super().__init__(parent)
-        self._settings = settings
         self._problems: tuple[Problem, ...] = ()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -67,18 +64,6 @@ class ProblemList(QScrollArea):
     def problems(self) -> tuple[Problem, ...]:
         """The problems shown."""
         return self._problems
-
-    def repair_text(self, problem: Problem) -> str:
-        """What its repair does: ``Set flash attention to auto``."""
-        parts = []
-        for key, value in problem.fix.items():
-            setting = self._settings.get(key)
-            if setting is None:
-                parts.append(f"{key} to {value}")
-            else:
-                text = value_with_unit(setting, value)
-                parts.append(f"{label_in_sentence(setting.label)} to {text}")
-        return f"Set {' and '.join(parts)}"
 
     def sizeHint(self) -> QSize:
         """As high as the problems, up to a bound."""
@@ -117,8 +102,9 @@ class ProblemList(QScrollArea):
         set_role(message, "hint-warning" if is_error else "hint")
         layout.addWidget(message)
         if problem.fix:
-            button = QPushButton(self.repair_text(problem))
-            button.setAccessibleName(f"Repair: {self.repair_text(problem)}")
+            words = repair_words(problem)
+            button = QPushButton(words)
+            button.setAccessibleName(f"Repair: {words}")
             button.setAccessibleDescription(problem.message)
             button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
             button.clicked.connect(lambda: self.repair_requested.emit(problem))

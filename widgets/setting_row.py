@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayo
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX, Palette
-from widgets.controls import Control, help_tip, make_control
+from widgets.controls import Control, FaderControl, help_tip, make_control
 from widgets.cost_badge import CostBadge, CostLevel
 from widgets.elided_label import ElidedLabel
+from widgets.fader import Fader
 from widgets.theme import set_role
 from widgets.value_text import value_with_unit
 
@@ -84,6 +85,17 @@ class SettingRow(QWidget):
         """What moves the value."""
         return self._control
 
+    @property
+    def fader(self) -> Fader:
+        """The row's fader.
+
+        Raises:
+            TypeError: If the row is moved by something else.
+        """
+        if not isinstance(self._control, FaderControl):
+            raise TypeError(f"{self.key} has no fader.")
+        return self._control.fader
+
     def value(self) -> Value:
         """The value shown."""
         return self._control.value()
@@ -108,7 +120,7 @@ class SettingRow(QWidget):
         self._badge.set_cost(text, level)
 
     def set_effective(self, text: str | None) -> None:
-        """Say what the engine made of the value, e.g. ``auto → on``; None where it kept it."""
+        """Say what the engine made of the value: ``on`` (shown as ``auto → on``); None if kept."""
         self._control.set_effective(text)
 
     def set_hint(self, text: str, is_warning: bool = False) -> None:

@@ -119,11 +119,25 @@ def mono_font(font: QFont) -> QFont:
     return mono
 
 
-def icon(name: str, colour: str, size_px: int = 16) -> QIcon:
-    """An icon of ``resources/icons`` drawn in ``colour`` (``#RRGGBB``)."""
+def icon(name: str, colour: str, size_px: int = 16, faint_colour: str | None = None) -> QIcon:
+    """An icon of ``resources/icons`` drawn in ``colour``, ``#RRGGBB``.
+
+    Args:
+        name: Of the file, without its suffix.
+        colour: Of the lines.
+        size_px: Width and height, in device-independent pixels.
+        faint_colour: While disabled; None leaves that to the style.
+    """
+    result = QIcon()
+    _draw_icon(result, name, colour, size_px, QIcon.Mode.Normal)
+    if faint_colour is not None:
+        _draw_icon(result, name, faint_colour, size_px, QIcon.Mode.Disabled)
+    return result
+
+
+def _draw_icon(target: QIcon, name: str, colour: str, size_px: int, mode: QIcon.Mode) -> None:
     svg = (ICONS / f"{name}.svg").read_bytes().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))
-    result = QIcon()
     for scale in (1, 2, 3):
         pixmap = QPixmap(QSize(size_px, size_px) * scale)
         pixmap.fill(Qt.GlobalColor.transparent)
@@ -131,8 +145,7 @@ def icon(name: str, colour: str, size_px: int = 16) -> QIcon:
         renderer.render(painter, QRectF(pixmap.rect()))
         painter.end()
         pixmap.setDevicePixelRatio(scale)
-        result.addPixmap(pixmap)
-    return result
+        target.addPixmap(pixmap, mode)
 
 
 def app_icon() -> QIcon:

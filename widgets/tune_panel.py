@@ -42,7 +42,7 @@ class TunePanel(QFrame):
         set_role(self, "panel")
         self.setAccessibleName("Tune")
         self.memory_bar = MemoryBar(self)
-        self._problems = ProblemList({setting.key: setting for setting in shown}, self)
+        self._problems = ProblemList(self)
         self._problems.repair_requested.connect(self.repair_requested)
         self._sections = {group: Section(group.value, self) for group in _FOLDED}
         self._rows = {setting.key: self._make_row(setting) for setting in shown}
@@ -61,6 +61,13 @@ class TunePanel(QFrame):
     def rows(self) -> tuple[SettingRow, ...]:
         """All rows, from top to bottom."""
         return tuple(self._rows.values())
+
+    def ensureWidgetVisible(self, widget: QWidget) -> None:
+        """Scroll, and unfold a section where needed, until ``widget`` of a row can be seen."""
+        for section in self._sections.values():
+            if section.isAncestorOf(widget):
+                section.set_open(True)
+        self._scroll.ensureWidgetVisible(widget)
 
     def section(self, group: Group) -> Section:
         """The folded section of ``group``.
@@ -140,7 +147,7 @@ class TunePanel(QFrame):
         layout.setSpacing(PANEL_GAP_PX)
         layout.addLayout(_inset(self.memory_bar))
         layout.addWidget(self._scroll, 1)
-        layout.addLayout(_inset(self._problems))
+        layout.addLayout(_inset(self._problems, PANEL_PADDING_PX))
         self._measure()
 
     def _measure(self) -> None:
@@ -155,8 +162,8 @@ class TunePanel(QFrame):
             self._measure()
 
 
-def _inset(widget: QWidget) -> QVBoxLayout:
+def _inset(widget: QWidget, below_px: int = 0) -> QVBoxLayout:
     layout = QVBoxLayout()
-    layout.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, 0)
+    layout.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, below_px)
     layout.addWidget(widget)
     return layout

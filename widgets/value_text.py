@@ -26,14 +26,6 @@ def value_with_unit(setting: Setting, value: object) -> str:
     return f"{text} {setting.unit}" if setting.unit and is_number else text
 
 
-def label_in_sentence(label: str) -> str:
-    """A setting's label inside a sentence: ``Flash attention`` becomes ``flash attention``.
-
-    Labels that begin with an abbreviation (``K cache``, ``KV cache on GPU``) stay as they are.
-    """
-    return label[0].lower() + label[1:] if label[1:2].islower() else label
-
-
 def _decimal_text(setting: Setting, value: float) -> str:
     decimals = setting.domain.decimals if isinstance(setting.domain, FloatDomain) else 2
     text = f"{value:.{decimals}f}"

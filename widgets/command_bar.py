@@ -1,0 +1,169 @@
+"""The command line that another engine takes as it is, always in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.command_view import CommandView
+from widgets.elided_label import ElidedLabel
+from widgets.theme import icon, set_role
+
+DEFAULT_TARGETS = ("llama serve", "llama-server")
+_COPIED_MS = 1500
+
+
+class CommandBar(QFrame):
+    """The command, the engine it is for, and a copy of it with one click.
+
+    Signals:
+        target_changed: The engine (str) that a person chose.
+        copy_requested: The command (str) that was put on the clipboard.
+    """
+
+    target_changed = Signal(str)
+    copy_requested = Signal(str)
+
+    def __init__(
+        self, targets: Sequence[str] = DEFAULT_TARGETS, parent: QWidget | None = None
+    ) -> None:
+        """Make an empty bar that offers ``targets``."""
+        super().__init__(parent)
+        set_role(self, "panel")
+        self._colours = DARK
+        self._view = CommandView(self)
+        self._note = ElidedLabel("", self)
+        # Flush with the command, which stands inside its frame.
+        self._note.setIndent(STEP_PX + 1)
+        set_role(self._note, "hint")
+        self._expand = QToolButton(self)
+        self._expand.setCheckable(True)
+        set_role(self._expand, "flat")
+        self._targets = QComboBox(self)
+        self._targets.addItems(list(targets))
+        self._targets.setAccessibleName("Engine the command line is for")
+        self._targets.setToolTip("Engine the command line is for")
+        self._copy = QPushButton("Copy", self)
+        self._copy.setAccessibleName("Copy the command line")
+        self._copied = QTimer(self)
+        self._copied.setSingleShot(True)
+        self._copied.setInterval(_COPIED_MS)
+        self._lay_out()
+        self._connect()
+        self._show_expand()
+        self.set_export("", (), {})
+
+    def set_targets(self, targets: Sequence[str]) -> None:
+        """Offer ``targets``, the first one chosen, without a signal."""
+        was_blocked = self._targets.blockSignals(True)
+        self._targets.clear()
+        self._targets.addItems(list(targets))
+        self._targets.blockSignals(was_blocked)
+
+    def set_export(self, text: str, notes: Sequence[str], not_carried: Mapping[str, str]) -> None:
+        """Show a command.
+
+        Args:
+            text: The command, one line.
+            notes: Sentences on how it differs from what the desk runs.
+            not_carried: Settings that the engine has no word for, each with the reason.
+        """
+        self._view.set_command(text)
+        self._copy.setEnabled(bool(text))
+        if not text:
+            self._note.set_text("")
+            return
+        reasons = [f"{key} is not carried over: {reason}" for key, reason in not_carried.items()]
+        lines = [*notes, *reasons]
+        brief = list(notes)
+        if not_carried:
+            brief.append(f"not carried over: {', '.join(not_carried)}")
+        words = " · ".join(brief) or "Every setting is carried over."
+        self._note.set_text(words, "\n".join(lines))
+
+    def text(self) -> str:
+        """The command shown."""
+        return self._view.command()
+
+    def copy(self) -> None:
+        """Put the command on the clipboard, and say so in the button."""
+        text = self.text()
+        if not text:
+            return
+        QGuiApplication.clipboard().setText(text)
+        self._copy.setText("Copied")
+        self._copied.start()
+        self.copy_requested.emit(text)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self._colours = palette
+        self._show_expand()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The command may fit now, or no more."""
+        super().resizeEvent(event)
+        self._on_overflow_changed()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(PANEL_GAP_PX)
+        row.addWidget(self._view, 1)
+        for widget in (self._expand, self._targets, self._copy):
+            row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(PANEL_PADDING_PX, PANEL_GAP_PX, PANEL_PADDING_PX, PANEL_GAP_PX)
+        layout.setSpacing(STEP_PX)
+        layout.addLayout(row)
+        layout.addWidget(self._note)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        # It keeps its place while hidden, so that the rest does not move.
+        policy = self._expand.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._expand.setSizePolicy(policy)
+        self._measure()
+
+    def _measure(self) -> None:
+        metrics = self._copy.fontMetrics()
+        self._copy.setMinimumWidth(metrics.horizontalAdvance("Copied") + 6 * STEP_PX)
+
+    def _connect(self) -> None:
+        self._targets.currentTextChanged.connect(self.target_changed)
+        self._copy.clicked.connect(self.copy)
+        self._copied.timeout.connect(lambda: self._copy.setText("Copy"))
+        self._expand.toggled.connect(self._on_expand_toggled)
+        self._view.overflow_changed.connect(self._on_overflow_changed)
+
+    def _on_expand_toggled(self, is_open: bool) -> None:
+        self._view.set_wrapped(is_open)
+        self._show_expand()
+
+    def _on_overflow_changed(self) -> None:
+        self._expand.setVisible(self._view.is_wrapped() or self._view.overflows())
+
+    def _show_expand(self) -> None:
+        is_open = self._expand.isChecked()
+        self._expand.setIcon(icon("chevron-down" if is_open else "chevron-up", self._colours.muted))
+        words = "Show the command on one line" if is_open else "Show all of the command"
+        self._expand.setToolTip(words)
+        self._expand.setAccessibleName(words)
+        self._expand.setIconSize(QSize(3 * STEP_PX, 3 * STEP_PX))

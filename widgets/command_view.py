@@ -1,0 +1,144 @@
+"""A command as selectable text: one line that scrolls sideways, or wrapped to show all of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+
+from resources.tokens import STEP_PX
+from widgets.theme import set_role
+
+# Beyond this many lines a wrapped command is scrolled.
+_MAX_LINES = 6
+_FRAME_PX = 2
+
+
+class CommandView(QPlainTextEdit):
+    """Read-only monospace text.
+
+    Signals:
+        overflow_changed: Whether (bool) the command is longer than its line changed.
+    """
+
+    overflow_changed = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Make an empty view of one line."""
+        super().__init__(parent)
+        self._command = ""
+        self._has_overflow = False
+        self._is_wrapped = False
+        set_role(self, "command")
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.document().setDocumentMargin(STEP_PX)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Command line")
+        self.setPlaceholderText("The command line appears here once a model is chosen.")
+
+    def set_command(self, text: str) -> None:
+        """Show ``text``; what was selected or scrolled to stays where the text is the same."""
+        if text != self._command:
+            self._command = text
+            self._measure()
+
+    def command(self) -> str:
+        """The command shown."""
+        return self._command
+
+    def set_wrapped(self, is_wrapped: bool) -> None:
+        """Show all of it on as many lines as it takes, or one line."""
+        self._is_wrapped = is_wrapped
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if is_wrapped else policy.ScrollBarAlwaysOff
+        )
+        self._measure()
+
+    def is_wrapped(self) -> bool:
+        """Whether all of it shows."""
+        return self._is_wrapped
+
+    def overflows(self) -> bool:
+        """Whether one line is too short for the command."""
+        return self._text_px() > self._room_px()
+
+    def sizeHint(self) -> QSize:
+        """One line, or as many as the wrapped command takes, up to a bound."""
+        lines = min(self.blockCount(), _MAX_LINES)
+        height = self.fontMetrics().lineSpacing() * lines + 2 * (STEP_PX + _FRAME_PX)
+        return QSize(80 * STEP_PX, height)
+
+    def minimumSizeHint(self) -> QSize:
+        """Any width; the height of the lines."""
+        return QSize(20 * STEP_PX, self.sizeHint().height())
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is selected as it stands in the command, without the breaks made here."""
+        data = QMimeData()
+        data.setText("".join(self.textCursor().selection().toPlainText().split("\n")))
+        return data
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll the one line sideways."""
+        if self.is_wrapped():
+            super().wheelEvent(event)
+            return
+        delta = event.angleDelta().y() or event.angleDelta().x()
+        bar = self.horizontalScrollBar()
+        bar.setValue(bar.value() - delta)
+        event.accept()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """It may fit now, or no more."""
+        super().resizeEvent(event)
+        self._measure()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    def _measure(self) -> None:
+        shown = "\n".join(self._lines())
+        if shown != self.toPlainText():
+            self.setPlainText(shown)
+        self.updateGeometry()
+        if self.overflows() != self._has_overflow:
+            self._has_overflow = not self._has_overflow
+            self.overflow_changed.emit(self._has_overflow)
+
+    def _lines(self) -> list[str]:
+        if not self._is_wrapped or not self._command:
+            return [self._command]
+        # Only at spaces, and with every character kept: "--flag" is one word, and quoted spaces
+        # belong to a path.
+        per_line = self._room_px() // max(1, self._character_px())
+        return textwrap.wrap(
+            self._command,
+            max(1, per_line),
+            expand_tabs=False,
+            replace_whitespace=False,
+            drop_whitespace=False,
+            break_on_hyphens=False,
+        )
+
+    def _text_px(self) -> int:
+        return self.fontMetrics().horizontalAdvance(self._command)
+
+    def _character_px(self) -> int:
+        return self.fontMetrics().horizontalAdvance("m")
+
+    def _room_px(self) -> int:
+        return max(0, self.width() - 2 * (STEP_PX + _FRAME_PX))
