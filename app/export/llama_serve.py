@@ -1,0 +1,24 @@
+"""llama.cpp's server as a command of the program that unites its tools, ``llama serve``."""
+
+from __future__ import annotations
+
+from app.export import llama_flags
+from app.export.dialect import Export, shell_line
+from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
+
+TARGET = "llama serve"
+
+
+def export(
+    config: EngineConfig, effective: EffectiveConfig | None, facts: ModelFacts | None
+) -> Export:
+    """``config`` as a ``llama serve`` command line."""
+    situation = llama_flags.Situation(config, effective, facts)
+    return Export(
+        TARGET,
+        shell_line(("llama", "serve", *llama_flags.words(situation))),
+        llama_flags.notes(situation),
+        llama_flags.not_carried(situation),
+    )
