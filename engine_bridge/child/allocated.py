@@ -1,0 +1,77 @@
+"""What a context and its model occupy, and what became of the configuration they were built for.
+
+Serves the planner's dry contexts and the engine's real ones alike. Knows the facade's objects; must
+not make or free any.
+"""
+
+from __future__ import annotations
+
+import psutil
+
+from engine_bridge.child.llama import GGML, Context
+from engine_bridge.child.memory_shape import HOST, shape_of
+from engine_bridge.child.threads import threads_of
+from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
+from engine_bridge.protocol import DeviceFacts
+from engine_bridge.settings.config import EngineConfig
+
+_LOGIT_BYTES = 4
+
+
+def output_bytes_of(context: Context) -> int:
+    """The logits buffer once every output row has been asked for (``output_reserve``)."""
+    return context.model.vocab * _LOGIT_BYTES * max(context.outputs_max, context.sequences)
+
+
+def memory_now() -> tuple[DeviceFacts, ...]:
+    """Boards as ggml sees them, then host memory by what the system could still give, in bytes."""
+    boards = [device for device in GGML.devices() if device.kind in ("gpu", "igpu")]
+    ram = psutil.virtual_memory()
+    return (*boards, DeviceFacts(HOST, "System memory", "cpu", "CPU", ram.available, ram.total))
+
+
+def allocated(
+    context: Context, config: EngineConfig, seconds: float, recurrent_bytes: int = 0
+) -> MemoryPlan:
+    """What a real context and its model occupy, for ``Applied``.
+
+    Args:
+        context: A context on a loaded model.
+        config: What it was built for.
+        seconds: How long that took.
+        recurrent_bytes: State of a hybrid model; a recurrent model's is found here.
+
+    Raises:
+        NotSupportedError: On other platforms than Linux.
+    """
+    rows = context.memory_breakdown()
+    state = sum(row.context for row in rows) if context.model.is_recurrent else recurrent_bytes
+    shape = shape_of(
+        rows,
+        output_bytes=output_bytes_of(context),
+        recurrent_bytes=state,
+        memory=memory_now(),
+    )
+    effective = effective_of(context, config, context.flash_attn)
+    return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
+
+
+def effective_of(context: Context, config: EngineConfig, flash_attn: str) -> EffectiveConfig:
+    """What became of ``config`` in ``context``; a slot never exceeds the training context."""
+    limits = [context.ctx_seq_tok, context.model.ctx_train_tok]
+    if config.kv_unified:
+        limits.append(config.ctx_per_slot_tok)
+    decode, batch = threads_of(config)
+    return EffectiveConfig(
+        ctx_per_slot_tok=min(limit for limit in limits if limit > 0),
+        slots=context.sequences,
+        kv_unified=config.kv_unified,
+        ctx_total_tok=context.ctx_tok,
+        flash_attn=flash_attn,
+        n_gpu_layers=context.model.n_gpu_layers,
+        batch_tok=context.batch_tok,
+        ubatch_tok=context.ubatch_tok,
+        threads=decode,
+        threads_batch=batch,
+        outputs_max=context.outputs_max,
+    )

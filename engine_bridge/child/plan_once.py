@@ -1,0 +1,105 @@
+"""One plan in a process that may die of it.
+
+``python -m engine_bridge.child.plan_once`` reads a configuration, or a ``Request``, as JSON from
+its input and writes one JSON object: ``{"plan": …, "model": …}`` or ``{"error": "a sentence"}``. A
+file from anywhere can make llama.cpp abort or eat memory; here that harms nobody.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import BinaryIO
+
+import msgspec
+
+from engine_bridge.gguf_file import GgufError, read_model_facts
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
+
+if sys.platform != "win32":  # which has no such limits; whoever asks watches the time
+    import resource
+
+_CPU_S = 60
+# The largest pool that rules allow takes 0.9 GB, its output rows 0.3 GB; libraries the rest.
+_MEMORY_BYTES = 6 * 2**30
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A configuration, and what a running engine would give back for it."""
+
+    config: EngineConfig
+    running: MemoryPlan | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A plan and the model it is for."""
+
+    plan: MemoryPlan
+    model: ModelFacts
+
+
+class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why there is no plan."""
+
+    error: str
+
+
+def main() -> int:
+    """Answer the configuration on standard input; 0 with a plan, 1 with a refusal."""
+    answers = _private_output()
+    answer = answer_to(sys.stdin.buffer.read())
+    answers.write(msgspec.json.encode(answer))
+    answers.flush()
+    return 0 if isinstance(answer, Answer) else 1
+
+
+def answer_to(request: bytes) -> Answer | Refusal:
+    """Plan an encoded configuration or ``Request``."""
+    try:
+        asked = _request_in(request)
+        facts = read_model_facts(asked.config.model_path)
+    except (msgspec.DecodeError, GgufError) as error:
+        return Refusal(str(error))
+    # Only now llama.cpp is loaded: a file that is no model never gets near it.
+    planning = importlib.import_module("engine_bridge.child.planner")
+    _limit(has_boards=len(planning.memory_now()) > 1)
+    planner = planning.Planner()
+    try:
+        return Answer(planner.plan(asked.config, asked.running), facts)
+    except planning.PlanRefusedError as refused:
+        return Refusal(refused.problem.message)
+    finally:
+        planner.close()
+
+
+def _request_in(request: bytes) -> Request:
+    try:
+        return msgspec.json.decode(request, type=Request)
+    except msgspec.ValidationError:
+        return Request(msgspec.json.decode(request, type=EngineConfig))
+
+
+def _private_output() -> BinaryIO:
+    """Keep standard output for the answer; C code that prints to it reaches standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _limit(*, has_boards: bool) -> None:
+    if sys.platform == "win32":
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
+    if has_boards:
+        return  # GPU drivers reserve address space many times the memory they use
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    except (ValueError, OSError) as error:  # macOS refuses; whoever asks watches the time
+        sys.stderr.write(f"Planning without a memory limit: {error}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

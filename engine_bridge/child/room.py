@@ -1,0 +1,122 @@
+"""Whether memory suffices, and how much less would.
+
+Pure arithmetic on bytes; knows neither models nor how bytes were found.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine_bridge.child.memory_shape import HOST, MemoryShape
+from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
+from engine_bridge.protocol import DeviceFacts
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Problem, Severity
+
+# Left free on every device for what no plan knows: the driver's own memory, other programs.
+_MARGIN_SHARE = 0.05
+_MARGIN_LEAST_BYTES = 256 * 2**20
+_MARGIN_MOST_BYTES = 1024 * 2**20
+_GIB = 2**30
+
+
+class Room:
+    """Free memory of every device once the running engine has given back its own.
+
+    Attributes:
+        memory: The devices; ``free`` counts what would be given back.
+    """
+
+    def __init__(self, memory: tuple[DeviceFacts, ...], running: MemoryPlan | None) -> None:
+        """Add what ``running`` would give back to ``memory``."""
+        self.memory = tuple(
+            msgspec.structs.replace(
+                device, free=min(device.total, device.free + _given_back(device.name, running))
+            )
+            for device in memory
+        )
+
+    def missing_bytes(self, need: DeviceBytes) -> int:
+        """How much more the device would have to have; 0 or less if it fits."""
+        for device in self.memory:
+            if device.name == need.name and device.total > 0:
+                return _bytes_of(need) + margin_bytes(device.total) - device.free
+        return 0
+
+    def tokens_that_fit(self, shape: MemoryShape, tokens: int) -> int:
+        """The context at which every device would have room, if all of ``kv`` grew with it.
+
+        What does not grow (windows, states) makes the truth smaller than this for a short context
+        and larger for a long one; the caller tries.
+        """
+        fits = tokens
+        for need in shape.devices:
+            missing = self.missing_bytes(need)
+            if missing <= 0:
+                continue
+            if missing >= need.kv:
+                return 0
+            fits = min(fits, tokens * (need.kv - missing) // need.kv)
+        return fits
+
+    def layers_that_fit(self, shape: MemoryShape, layers: int) -> int | None:
+        """Layers the boards could hold, all taken as equal; None if no board is short."""
+        boards = [need for need in shape.devices if need.name != HOST]
+        missing = sum(max(0, self.missing_bytes(need)) for need in boards)
+        held = sum(need.weights + need.kv for need in boards)
+        if missing <= 0 or held <= 0:
+            return None
+        return max(0, int((layers + 1) * (1 - missing / held)))
+
+
+def margin_bytes(total: int) -> int:
+    """What to leave free on a device of ``total`` bytes: 5 %, 256 MiB at least, 1 GiB at most."""
+    return int(min(max(total * _MARGIN_SHARE, _MARGIN_LEAST_BYTES), _MARGIN_MOST_BYTES))
+
+
+def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Problem | None:
+    """The sentence for the device that is shortest of memory, None if all have room."""
+    worst = max(shape.devices, key=room.missing_bytes)
+    missing = room.missing_bytes(worst)
+    if missing <= 0:
+        return None
+    free = next(device.free for device in room.memory if device.name == worst.name)
+    where = "Main memory" if worst.name == HOST else worst.name
+    need = f"{_gib(_bytes_of(worst))} are needed and {_gib(free)} are free"
+    keys = _keys_to_move(worst, config)
+    if worst.name == HOST and missing <= shape.bytes.weights_mapped:
+        return Problem(
+            keys,
+            f"{where} is short: {need}. The model would run, but its weights would be read from "
+            "the drive again and again, which is very slow. Shorten the context, use a smaller "
+            "quantisation or close other programs.",
+            severity=Severity.WARNING,
+        )
+    return Problem(
+        keys,
+        f"{where} does not suffice: {need} (some is left for the system). Shorten the context, use "
+        "fewer slots or a q8_0 cache"
+        + (", or put fewer layers on it." if worst.name != HOST else ", or a smaller model."),
+    )
+
+
+def _keys_to_move(device: DeviceBytes, config: EngineConfig) -> tuple[str, ...]:
+    pool = "ctx_total_tok" if config.kv_unified else "ctx_per_slot_tok"
+    keys = (pool, "slots", "cache_type_k", "cache_type_v")
+    return keys if device.name == HOST else (*keys, "n_gpu_layers")
+
+
+def _given_back(name: str, running: MemoryPlan | None) -> int:
+    """Bytes of ``name`` that the running engine frees; mapped pages count as free already."""
+    if running is None:
+        return 0
+    own = sum(_bytes_of(device) for device in running.devices if device.name == name)
+    return max(0, own - (running.bytes.weights_mapped if name == HOST else 0))
+
+
+def _bytes_of(device: DeviceBytes) -> int:
+    return device.weights + device.kv + device.compute
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB"
