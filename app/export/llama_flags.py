@@ -121,7 +121,7 @@ def _model(s: Situation) -> tuple[str, ...]:
 
 def _pool(s: Situation) -> tuple[str, ...]:
     config = s.config
-    written = ("-c", str(config.pool_tok), "-np", str(config.slots))
+    written: tuple[str, ...] = ("-c", str(config.pool_tok), "-np", str(config.slots))
     # An explicit -np switches the shared pool off, an automatic one switches it on: say which.
     written += ("-kvu",) if config.kv_unified else ("-no-kvu",)
     if config.kv_unified and config.slot_cap_tok < config.pool_tok:

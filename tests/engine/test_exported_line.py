@@ -1,0 +1,115 @@
+"""The exported line in the hands of the real ``llama-server``: accepted, understood as meant."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine_bridge.settings.config import EngineConfig
+from tests.bench.peer import ServerProcess
+from tests.unit.test_export import OTHER_VALUE, words_of
+
+LLAMA_SERVER = Path(__file__).resolve().parents[2] / "build" / "bench" / "llama-server"
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def binary() -> Path:
+    if not LLAMA_SERVER.exists():
+        pytest.skip("`make bench` has not built llama-server")
+    return LLAMA_SERVER
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {key: value for key, value in OTHER_VALUE.items() if key != "flash_attn"},
+        {"model_path": "-leading dash 'and quote'.gguf", "max_new_tok": 0, "seed": 2**32 - 2},
+        {"temperature": 1e-07, "flash_attn": "off", "load_mode": "mmap+mlock"},
+        *({"cache_type_k": name, "cache_type_v": name} for name in ("f32", "iq4_nl", "bf16")),
+        *({"load_mode": mode} for mode in ("none", "mmap", "dio")),
+    ],
+)
+def test_that_the_line_is_accepted_without_a_complaint(
+    binary: Path, values: dict[str, object]
+) -> None:
+    words = words_of(EngineConfig().with_values(values))
+    done = subprocess.run(
+        [binary, *words, "--version"], capture_output=True, text=True, check=False, timeout=60
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "version" in said
+    for complaint in ("DEPRECATED", "invalid", "error", "removed"):
+        assert complaint not in said
+
+
+def test_that_a_removed_flag_is_refused(binary: Path) -> None:
+    """Otherwise the test above could not fail."""
+    done = subprocess.run(
+        [binary, "--draft-max", "4", "--version"], capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"ctx_per_slot_tok": 600, "slots": 3},
+        {"ctx_per_slot_tok": 600, "slots": 3, "kv_unified": True, "ctx_total_tok": 1024},
+        {
+            "ctx_per_slot_tok": 512, "slots": 2, "temperature": 0.35, "top_k": 7, "top_p": 0.5,
+            "min_p": 0.25, "repeat_penalty": 1.5, "repeat_last_n_tok": 0, "seed": 42,
+            "presence_penalty": -0.5, "frequency_penalty": 0.5, "max_new_tok": 100,
+            "spec_types": ("ngram-simple",), "ngram_size_n": 4, "ngram_size_m": 8,
+        },
+    ],
+)  # fmt: skip
+def test_that_the_program_makes_of_the_line_what_the_desk_means(
+    binary: Path, tiny_path: Path, values: dict[str, object]
+) -> None:
+    config = EngineConfig(model_path=str(tiny_path)).with_values(values)
+    server = ServerProcess(binary, words_of(config, None))
+    try:
+        props = _get(server.port, "/props")
+        slots = _get(server.port, "/slots")
+        log = "\n".join(server.lines)
+    finally:
+        server.close()
+    assert props["model_path"] == str(tiny_path)
+    assert props["total_slots"] == config.slots
+    made = props["default_generation_settings"]
+    assert made["n_ctx"] == config.slot_cap_tok
+    assert f"kv_unified = '{str(config.kv_unified).lower()}'" in log
+    params = made["params"]
+    for theirs, ours in SAMPLING.items():
+        wanted = getattr(config, ours)
+        wanted = wanted % 2**32 if ours == "seed" else wanted
+        assert params[theirs] == pytest.approx(wanted), theirs
+    assert [slot["speculative"] for slot in slots] == [bool(config.spec_types)] * config.slots
+
+
+# Their names for ours. A seed of -1 comes back as the unsigned number it is inside.
+SAMPLING = {
+    "temperature": "temperature",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "repeat_penalty": "repeat_penalty",
+    "repeat_last_n": "repeat_last_n_tok",
+    "seed": "seed",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+
+
+def _get(port: int, path: str) -> Any:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        return json.load(answer)
