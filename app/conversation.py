@@ -91,10 +91,20 @@ class Conversation:
             self.turns[-1].end = reason
 
     def to_messages(self) -> tuple[ChatMessage, ...]:
-        """What the engine has to be told, the unfinished answer included if it has text."""
-        system = (ChatMessage("system", self.system_prompt),) if self.system_prompt.strip() else ()
-        said = tuple(ChatMessage(turn.role, turn.text) for turn in self.turns if turn.text)
-        return system + said
+        """What the engine has to be told, the unfinished answer included if it has text.
+
+        Roles alternate: a question that got no answer is told together with the next one.
+        """
+        said = [ChatMessage("system", self.system_prompt)] if self.system_prompt.strip() else []
+        for turn in self.turns:
+            if not turn.text:
+                continue
+            if said and said[-1].role == turn.role:
+                # Two questions in a row, the first of which got no answer: many templates refuse.
+                said[-1] = ChatMessage(turn.role, f"{said[-1].content}\n\n{turn.text}")
+            else:
+                said.append(ChatMessage(turn.role, turn.text))
+        return tuple(said)
 
     def to_completion(self) -> tuple[ChatMessage, ...]:
         """The whole text so far as one message, for a base model that only continues text."""

@@ -67,3 +67,17 @@ def test_that_a_title_is_the_first_words_on_one_line() -> None:
     assert conversation.title == "Chat 3"
     conversation.ask("Rename the class\nto PromptLookup and keep the rest as it is.")
     assert conversation.title == "Rename the class to PromptL…"
+
+
+def test_that_a_question_without_an_answer_is_told_with_the_next_one() -> None:
+    conversation = Conversation("a", 1, system_prompt="Be brief.")
+    conversation.ask("Why?")
+    conversation.finish("failed")
+    conversation.ask("I mean the sky.")
+    conversation.append("Rayleigh")
+    assert conversation.to_messages() == (
+        ChatMessage("system", "Be brief."),
+        ChatMessage("user", "Why?\n\nI mean the sky."),
+        ChatMessage("assistant", "Rayleigh"),
+    )
+    assert [turn.text for turn in conversation.turns] == ["Why?", "", "I mean the sky.", "Rayleigh"]
