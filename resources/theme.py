@@ -169,6 +169,14 @@ QPushButton[role="flat"], QToolButton[role="flat"] {{
 }}
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover {{ background: {p.raised}; }}
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="quiet"], QToolButton[role="quiet"] {{
+    color: {p.muted}; background: transparent; border-color: transparent;
+    padding: 0 {STEP_PX}px;
+}}
+QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
+    color: {p.text}; background: {p.raised};
+}}
+QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="section"] {{
     background: transparent; border-color: transparent; font-weight: 600; text-align: left;
     padding: {STEP_PX // 2}px 0;
