@@ -76,8 +76,8 @@ class Chats(QObject):
     answer_finished = Signal(str, object, object)
     answer_failed = Signal(str, str)
     title_changed = Signal(str, str)
-    request_sent = Signal(int, "qint64")
-    request_painted = Signal(int, "qint64")
+    request_sent = Signal(int, object)
+    request_painted = Signal(int, object)
 
     def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
         """Begin without a conversation."""

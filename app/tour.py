@@ -136,7 +136,8 @@ class Tour(QObject):
             turn = self._desk.chats.conversation(name).turns[-1]
             if turn.end not in ("end", "token_limit"):
                 return f"an answer ended with {turn.end!r}"
-        if not self._desk.meters.has_latency():
+        view = self._desk.meters.view(time.perf_counter_ns())
+        if view.tpot.last_tpot_s is None or not len(view.ttft.ttft_s):
             return "TTFT and TPOT were not measured"
         return ""
 

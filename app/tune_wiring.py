@@ -16,10 +16,11 @@ from engine_bridge.settings.row import Applies, Group
 from engine_bridge.settings.rules import Problem, Severity
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from widgets.command_bar import CommandBar
+from widgets.cost_badge import CostLevel
 from widgets.top_bar import TopBar
 from widgets.tune_panel import TunePanel
 
-_LEVELS = {Applies.LIVE: "live", Applies.CONTEXT: "context", Applies.RELOAD: "reload"}
+_LEVELS: dict[Applies, CostLevel] = {Applies.LIVE: "live", Applies.CONTEXT: "context", Applies.RELOAD: "reload"}
 # Settings that say nothing while another one is off.
 _DEPENDENT = {
     "ctx_total_tok": ("kv_unified", True),
@@ -65,6 +66,7 @@ class TuneWiring(QObject):
         top.undo_requested.connect(session.undo)
         top.redo_requested.connect(session.redo)
         top.cancel_requested.connect(session.cancel_load)
+        command.set_targets(tuple(TARGETS))
         command.target_changed.connect(self._on_target_changed)
         tune.set_values(session.wanted.values())
         self._refresh()

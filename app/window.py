@@ -58,6 +58,7 @@ class Window(QMainWindow):
         self.tune_wiring = TuneWiring(desk, self.tune, self.top, self.command, self)
         self.chat_wiring = ChatWiring(desk, self.chat, self)
         self.engine_wiring = EngineWiring(desk, self.top, self.banner, self)
+        desk.hardware_measured.connect(self._on_hardware_measured)
         self._add_actions()
         self.set_palette(palette)
         self._size_for_screen()
@@ -88,11 +89,15 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """End the engine with the window."""
-        self.live.stop()
         self.desk.close()
         super().closeEvent(event)
 
     # --- Inside -------------------------------------------------------------------------
+
+    def _on_hardware_measured(self, _: object) -> None:
+        idle = self.desk.idle_cores
+        if idle is not None:
+            self.live.note_idle_cores(idle)
 
     def _build(self) -> None:
         self._middle = QTabWidget()
