@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class MemoryView:
     """What the memory chart draws. All sizes in bytes.
 
     Attributes:
+        kind: Main memory or boards.
         name: Which memory, for the user; empty before the first measurement.
         times_s: (n,) seconds before now, ascending.
         stack: (7, n) rows in the order of ``MemoryParts``.
@@ -62,6 +63,7 @@ class MemoryView:
         window: This process's part of main memory.
     """
 
+    kind: Literal["system", "gpu"] = "system"
     name: str = ""
     times_s: Floats = field(default_factory=lambda: np.zeros(0))
     stack: Floats = field(default_factory=lambda: np.zeros((len(MemoryParts._fields), 0)))
@@ -133,10 +135,11 @@ class MemoryMeter:
         times, values = self._series.window(now_s - window_s, now_s)
         newest = MemoryParts(*self._series.latest()[1][:-1].tolist())
         return MemoryView(
+            kind=snapshot.kind,
             name=snapshot.name,
             times_s=times - now_s,
-            stack=values[:-1],
-            predicted=values[-1],
+            stack=values[:-1].copy(),
+            predicted=values[-1].copy(),
             capacity=float(snapshot.total_bytes),
             parts=newest,
             used=sum(newest),

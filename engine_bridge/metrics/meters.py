@@ -177,8 +177,6 @@ class Meters:
     def view(self, now_ns: int, window_s: float = WINDOW_S) -> LiveView:
         """Everything to draw now.
 
-        Arrays may be views into the rings: valid until the next ``fold``.
-
         Args:
             now_ns: The right edge of the charts, ``time.perf_counter_ns()``.
             window_s: Their width.

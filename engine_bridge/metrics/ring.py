@@ -96,7 +96,8 @@ class Ring:
 def min_max(times_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
     """Thin a line out so that it looks the same: lowest and highest value of each bucket.
 
-    A bucket that holds a gap ends with one, so gaps survive however narrow they are.
+    Gaps survive however narrow they are: a bucket keeps one before, between and after its two
+    values wherever the input has one there.
 
     Args:
         times_s: (n,) seconds, ascending.
@@ -104,23 +105,33 @@ def min_max(times_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floa
         buckets: Spans of equal row count, at least 1; take one per pixel.
 
     Returns:
-        Times and values, at most 3 × ``buckets`` rows; the input where it is no longer than that
-        would make it.
+        Times and values, at most 5 × ``buckets`` rows, gaps as NaN; a copy of the input where it
+        has no more than two rows per bucket.
     """
     if times_s.size <= 2 * buckets:
-        return times_s, values
+        return times_s.copy(), values.copy()
     finite = np.isfinite(values)
-    edges = np.linspace(0, times_s.size, buckets + 1).astype(np.intp)[:-1]
-    bucket_of = np.searchsorted(edges, np.arange(times_s.size), side="right") - 1
-    low = _place_of_lowest(np.where(finite, values, np.inf), edges, bucket_of)
-    high = _place_of_lowest(np.where(finite, -values, np.inf), edges, bucket_of)
-    has_value = np.logical_or.reduceat(finite, edges)
-    has_gap = np.logical_or.reduceat(~finite, edges)
-    gap_at = np.append(edges[1:], times_s.size) - 1
-    rows = np.stack([np.minimum(low, high), np.maximum(low, high), gap_at], axis=1)
-    keep = np.stack([has_value, has_value & (low != high), has_gap], axis=1)
+    edges = np.linspace(0, times_s.size, buckets + 1).astype(np.intp)
+    bucket_of = np.searchsorted(edges[:-1], np.arange(times_s.size), side="right") - 1
+    low = _place_of_lowest(np.where(finite, values, np.inf), edges[:-1], bucket_of)
+    high = _place_of_lowest(np.where(finite, -values, np.inf), edges[:-1], bucket_of)
+    first, last = np.minimum(low, high), np.maximum(low, high)
+    # Gaps before each row, so that a difference counts those between two rows.
+    gaps = np.concatenate(([0], np.cumsum(~finite)))
+    has_value = np.logical_or.reduceat(finite, edges[:-1])
+    rows = np.stack([edges[:-1], first, first, last, edges[1:] - 1], axis=1)
+    keep = np.stack(
+        [
+            gaps[first] > gaps[edges[:-1]],
+            has_value,
+            gaps[last] > gaps[first],
+            has_value & (first != last),
+            gaps[edges[1:]] > gaps[last],
+        ],
+        axis=1,
+    )
     thinned = values[rows]
-    thinned[:, 2] = np.nan
+    thinned[:, ::2] = np.nan
     return times_s[rows][keep], thinned[keep]
 
 

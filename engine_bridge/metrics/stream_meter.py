@@ -17,10 +17,12 @@ from engine_bridge.metrics.ring import Floats, Ring, min_max
 
 # TPOT over the last steps: long enough to be readable, short enough to follow a change in 1 s.
 _ROLLING_STEPS = 16
-# p99 needs a hundred gaps to mean anything; these are the last 5 to 10 s of a fast stream.
-_ITL_GAPS = 256
+# p99 needs some hundred gaps to mean anything; these are the last 10 to 20 s of a fast stream.
+_ITL_GAPS = 512
 # Charts draw ten times a second; more rows than that are never seen.
 _ROW_EVERY_S = 0.1
+# A percentile of the last seconds says nothing new more often than this.
+_ITL_ROW_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,16 @@ class StreamMeter:
             capacity: Rows kept, ten a second.
         """
         self.slot = slot
-        self._series = Ring(capacity, 2)
+        self._tpot = Ring(capacity)
+        self._itl = Ring(capacity // 8 + 1)
         self._steps: deque[tuple[float, int]] = deque(maxlen=_ROLLING_STEPS + 1)
         self._gaps_s: deque[float] = deque(maxlen=_ITL_GAPS)
 
     def begin_request(self, at_s: float) -> None:
         """A request begins: no gap and no TPOT reaches across from the one before."""
         self._steps.clear()
-        self._series.gap(at_s)
+        self._tpot.gap(at_s)
+        self._itl.gap(at_s)
 
     def add_steps(self, step_s: Sequence[float], step_tok: Sequence[int]) -> None:
         """Take what steps delivered.
@@ -76,25 +80,29 @@ class StreamMeter:
         before = [self._steps[-1][0]] if self._steps else []
         self._gaps_s.extend(itl_s([*before, *step_s]).tolist())
         self._steps.extend(zip(step_s, step_tok, strict=True))
-        last_row_s = self._series.latest()[0] if len(self._series) else -math.inf
-        if step_s[-1] - last_row_s >= _ROW_EVERY_S:
-            self._add_row(step_s[-1])
+        self._add_rows(step_s[-1])
 
     def end_request(self) -> None:
-        """A request ended: write the row that the last steps have not filled."""
+        """A request ended: write the rows that its last steps have not filled."""
         if self._steps:
-            self._add_row(self._steps[-1][0])
+            self._add_rows(self._steps[-1][0], is_last=True)
 
     def view(self, now_s: float, window_s: float, buckets: int) -> StreamSeries | None:
         """The lines of the last ``window_s`` seconds; None where there is nothing to draw."""
-        times, (tpot, itl) = self._series.window(now_s - window_s, now_s)
+        times, (tpot,) = self._tpot.window(now_s - window_s, now_s)
         if not np.isfinite(tpot).any():
             return None
         tpot_times, tpot_line = min_max(times - now_s, tpot, buckets)
-        itl_times, itl_line = min_max(times - now_s, itl, buckets // 4)
+        itl_times, (itl,) = self._itl.window(now_s - window_s, now_s)
         last_s = self._steps[-1][0] if self._steps else -math.inf
-        is_active = now_s - last_s < 2.0
-        return StreamSeries(self.slot, tpot_times, tpot_line, itl_times, itl_line, is_active)
+        return StreamSeries(
+            slot=self.slot,
+            times_s=tpot_times,
+            tpot_s=tpot_line,
+            itl_times_s=itl_times - now_s,
+            itl_p99_s=itl.copy(),
+            is_active=now_s - last_s < 2.0,
+        )
 
     def tpot_s(self) -> float | None:
         """Rolling TPOT of the request under way; None below two steps."""
@@ -111,7 +119,19 @@ class StreamMeter:
         """99th percentile of the last gaps between steps; None without one."""
         return percentile(self.gaps_s(), 99)
 
-    def _add_row(self, at_s: float) -> None:
-        tpot, p99 = self.tpot_s(), self.itl_p99_s()
-        if tpot is not None:
-            self._series.append(at_s, tpot, math.nan if p99 is None else p99)
+    def _add_rows(self, at_s: float, is_last: bool = False) -> None:
+        tpot = self.tpot_s()
+        if tpot is not None and (is_last or _age_s(self._tpot, at_s) >= _ROW_EVERY_S):
+            self._tpot.append(at_s, tpot)
+        if is_last or _age_s(self._itl, at_s) >= _ITL_ROW_EVERY_S:
+            p99 = self.itl_p99_s()
+            if p99 is not None:
+                self._itl.append(at_s, p99)
+
+
+def _age_s(ring: Ring, now_s: float) -> float:
+    """Age of the newest row with a value; infinite after a gap."""
+    if not len(ring):
+        return math.inf
+    at_s, (value,) = ring.latest()
+    return math.inf if math.isnan(value) else now_s - at_s

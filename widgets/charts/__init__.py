@@ -1,0 +1,1 @@
+"""The four live charts: dumb views of ``engine_bridge.metrics`` views."""
