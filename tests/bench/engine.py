@@ -69,7 +69,11 @@ class EngineProcess:
         )
         self.rest = b""
         self._request_id = 0
-        self.hello = self.wait_for(protocol.Hello, _START_S)
+        try:
+            self.hello = self.wait_for(protocol.Hello, _START_S)
+        except ContenderError:
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -160,19 +164,17 @@ class Engine:
         self._process = EngineProcess()
         self.name = f"TuneDeck engine, llama-cpp-python {self._process.hello.binding_version}"
         config = layout_config(layout)
-        self._process.send(protocol.Load(request_id=self._process.next_id(), config=config))
-        self.applied = self._process.wait_for(protocol.Applied, _START_S)
+        try:
+            self._process.send(protocol.Load(request_id=self._process.next_id(), config=config))
+            self._process.wait_for(protocol.Applied, _START_S)
+        except ContenderError:
+            self._process.close()
+            raise
 
     @property
     def pid(self) -> int:
         """The engine's process."""
         return self._process.pid
-
-    @property
-    def vocab(self) -> int:
-        """Tokens in the model's vocabulary."""
-        assert self.applied.model is not None
-        return self.applied.model.vocab
 
     def close(self) -> None:
         """End the process."""
