@@ -1,0 +1,135 @@
+"""The conversation as a column that scrolls, and stays where the user has scrolled to."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from resources.chat_tokens import COLUMN_MAX_PX
+from resources.tokens import STEP_PX
+
+# Within this the user counts as being at the end: less than a line of text.
+_END_PX = 3 * STEP_PX
+
+
+def column_margin(width_px: int) -> int:
+    """What is left on each side of the readable column in ``width_px``, at least 0."""
+    return max(0, (width_px - COLUMN_MAX_PX) // 2)
+
+
+class ConversationScroll(QScrollArea):
+    """Follows new text as long as the end is in view.
+
+    Signals:
+        end_left: Whether (bool) the user is away from the end.
+    """
+
+    end_left = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Create an empty column.
+
+        Args:
+            parent: Owner.
+        """
+        super().__init__(parent)
+        self._is_following = True
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Conversation")
+        self._column = QWidget()
+        self._column.setProperty("role", "scrolled")
+        self._layout = QVBoxLayout(self._column)
+        self._layout.setSpacing(3 * STEP_PX)
+        self._layout.addStretch(1)
+        self.setWidget(self._column)
+        self.jump_button = QPushButton("Jump to the end", self)
+        self.jump_button.setToolTip("Follow the new text again")
+        self.jump_button.hide()
+        self.jump_button.clicked.connect(self.jump_to_end)
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(self._on_range_changed)
+        bar.valueChanged.connect(self._on_value_changed)
+        self._set_margins()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether new text is scrolled into view."""
+        return self._is_following
+
+    def add(self, widget: QWidget) -> None:
+        """Put ``widget`` at the end of the column."""
+        self._layout.insertWidget(self._layout.count() - 1, widget)
+
+    def remove(self, widget: QWidget) -> None:
+        """Take ``widget`` out and delete it."""
+        self._layout.removeWidget(widget)
+        widget.hide()
+        widget.deleteLater()
+
+    def jump_to_end(self) -> None:
+        """Show the end and follow it from now on."""
+        self._set_following(True)
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def stop_following(self) -> None:
+        """Stay here, whatever comes; there is something that the user looks at."""
+        if self.verticalScrollBar().maximum() > 0:
+            self._set_following(False)
+
+    def page(self, *, is_down: bool) -> None:
+        """Scroll by a page."""
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.value() + (1 if is_down else -1) * bar.pageStep())
+
+    def _set_following(self, is_following: bool) -> None:
+        if is_following == self._is_following:
+            return
+        self._is_following = is_following
+        self.jump_button.setVisible(not is_following)
+        self.end_left.emit(not is_following)
+
+    def _on_range_changed(self, _low: int, high: int) -> None:
+        if self._is_following:
+            self.verticalScrollBar().setValue(high)
+        elif high == 0:
+            self._set_following(True)
+
+    def _on_value_changed(self, value: int) -> None:
+        self._set_following(value >= self.verticalScrollBar().maximum() - _END_PX)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Home and End go to the ends; the rest is the scroll area's."""
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_End:
+            self.jump_to_end()
+        elif event.key() == Qt.Key.Key_Home:
+            bar.setValue(bar.minimum())
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the column readable and the button in its place."""
+        super().resizeEvent(event)
+        self._set_margins()
+        self._place_button()
+
+    def _set_margins(self) -> None:
+        # Measured with the scroll bar's room always taken: its coming must not move the text.
+        left = column_margin(self.width()) + STEP_PX
+        right = max(STEP_PX, left - (self.width() - self.viewport().width()))
+        self._layout.setContentsMargins(left, STEP_PX, right, 2 * STEP_PX)
+
+    def _place_button(self) -> None:
+        button = self.jump_button
+        button.resize(button.sizeHint())
+        area = self.viewport().geometry()
+        button.move(
+            area.center().x() - button.width() // 2, area.bottom() - button.height() - 2 * STEP_PX
+        )
+        button.raise_()

@@ -1,0 +1,321 @@
+"""One conversation: messages, what is under way, and where the next message is written.
+
+Holds the view only. Who sends, what the model sees and when an answer ends is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from resources.tokens import DARK, STEP_PX, Palette
+from widgets.chat_empty import EmptyConversation
+from widgets.chat_header import ConversationHeader
+from widgets.chat_scroll import ConversationScroll, column_margin
+from widgets.composer import Composer, Draft
+from widgets.message_answer import AnswerView
+from widgets.message_notice import NoticeView
+from widgets.message_selection import SelectionGroup
+from widgets.message_user import UserMessage
+
+# Above this share of the context the next answer may not fit.
+NEARLY_FULL = 0.9
+
+
+class ChatView(QWidget):
+    """A conversation with its composer.
+
+    Signals:
+        sent: The text of a message; the owner adds it with ``add_user_message``.
+        stop_requested: Esc or the stop button, while an answer is under way.
+        continue_requested: Go on where the last answer stopped; ``begin_answer`` then resumes it.
+        retry_requested: Try again after a failure; ``begin_answer`` then resumes the last answer.
+        link_activated: A web address (http or https) that was clicked; nothing was opened.
+        first_painted: ``time.perf_counter_ns()`` (int) after the first paint that showed text of an
+            answer; not for an answer that began out of sight.
+        draft_changed: What would be sent has changed.
+        system_prompt_changed: The system prompt was edited.
+        activity_changed: An answer began, waits in the queue at another place, or ended.
+    """
+
+    sent = Signal(str)
+    stop_requested = Signal()
+    continue_requested = Signal()
+    retry_requested = Signal()
+    link_activated = Signal(str)
+    first_painted = Signal(object)
+    draft_changed = Signal()
+    system_prompt_changed = Signal()
+    activity_changed = Signal()
+
+    def __init__(self, palette: Palette = DARK, parent: QWidget | None = None) -> None:
+        """Create an empty conversation.
+
+        Args:
+            palette: Colours.
+            parent: Owner.
+        """
+        super().__init__(parent)
+        self._palette = palette
+        self._messages: list[UserMessage | AnswerView] = []
+        self._notice: NoticeView | None = None
+        self._queue_position: int | None = None
+        self._is_completion = False
+        self._is_resuming = False
+        self.setAccessibleName("Conversation")
+        self._selection = SelectionGroup(self)
+        self.header = ConversationHeader(palette)
+        self.empty = EmptyConversation()
+        self.messages_area = ConversationScroll()
+        self._queue_label = QLabel()
+        self._queue_label.setProperty("role", "hint")
+        self._queue_label.hide()
+        self.composer = Composer(palette)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.messages_area)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2 * STEP_PX)
+        for widget, stretch in (
+            (self.header, 0),
+            (self._stack, 1),
+            (self._queue_label, 0),
+            (self.composer, 0),
+        ):
+            layout.addWidget(widget, stretch)
+        self._stop_shortcut = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        self._stop_shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._stop_shortcut.activated.connect(self._on_escape)
+        self._connect()
+        self.set_mode(is_completion=False, note="")
+
+    def _connect(self) -> None:
+        self.composer.sent.connect(self._on_sent)
+        self.composer.stop_requested.connect(self.stop_requested)
+        self.composer.draft_changed.connect(self.draft_changed)
+        self.composer.paged.connect(lambda is_down: self.messages_area.page(is_down=is_down))
+        self.header.system_prompt_changed.connect(self.system_prompt_changed)
+        self.empty.prompt_chosen.connect(self._on_prompt_chosen)
+        self._selection.selected.connect(self.messages_area.stop_following)
+        self._selection.paged.connect(lambda is_down: self.messages_area.page(is_down=is_down))
+
+    # --- Messages -----------------------------------------------------------------------------
+
+    def add_user_message(self, text: str) -> None:
+        """Show what the user said and go to the end."""
+        self._clear_notice()
+        self._offer_nothing()
+        sender = "Text" if self._is_completion else "You"
+        self._add(UserMessage(sender, text, self._palette, self._selection))
+        self.messages_area.jump_to_end()
+
+    def begin_answer(self, model_name: str) -> None:
+        """Show that ``model_name`` answers, or goes on after continue or retry was asked for."""
+        self._clear_notice()
+        last = self._last_answer()
+        if self._is_resuming and last is not None:
+            last.resume()
+        else:
+            answer = AnswerView(model_name, self._palette, self._selection)
+            answer.link_activated.connect(self.link_activated)
+            # Queued: whoever listens must not work inside a paint event.
+            answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)
+            answer.footer.continue_requested.connect(self._on_continue)
+            self._add(answer)
+        self._is_resuming = False
+        self._show_activity()
+
+    def append_text(self, text: str) -> None:
+        """Add text to the answer under way; costs next to nothing, painting comes by a timer.
+
+        Args:
+            text: Complete characters.
+
+        Raises:
+            RuntimeError: If no answer is under way.
+        """
+        answer = self._last_answer()
+        if answer is None or not answer.is_streaming:
+            raise RuntimeError("Text came for a conversation in which no answer is under way.")
+        answer.append(text)
+
+    def finish_answer(self, figures_text: str, reason_text: str | None, is_warning: bool) -> None:
+        """End the answer under way.
+
+        Args:
+            figures_text: What it cost, one line.
+            reason_text: Why it ended, or None where that needs no word.
+            is_warning: The reason needs a person.
+        """
+        answer = self._last_answer()
+        if answer is not None and answer.is_streaming:
+            answer.finish(figures_text, reason_text, is_warning=is_warning)
+        self._queue_position = None
+        self._show_activity()
+
+    def set_can_continue(self, can_continue: bool) -> None:
+        """Offer to go on with the last answer: it was cut short and there is room."""
+        answer = self._last_answer()
+        if answer is not None:
+            answer.footer.set_can_continue(can_continue)
+
+    def set_error(self, sentence: str, *, can_retry: bool = True) -> None:
+        """Show in the conversation what went wrong, why and what to do.
+
+        Args:
+            sentence: For the user; an answer under way is over.
+            can_retry: Offer to try the same again.
+        """
+        self._clear_notice()
+        if self.is_streaming:
+            self.finish_answer("", None, False)
+        self._notice = NoticeView(sentence, can_retry=can_retry)
+        self._notice.retry_requested.connect(self._on_retry)
+        self.messages_area.add(self._notice)
+        self._stack.setCurrentWidget(self.messages_area)
+
+    def clear(self) -> None:
+        """Take all messages away; the draft and the system prompt stay."""
+        self._clear_notice()
+        for message in self._messages:
+            self._selection.remove_owner(message)
+            self.messages_area.remove(message)
+        self._messages.clear()
+        self._queue_position = None
+        self._stack.setCurrentWidget(self.empty)
+        self._show_activity()
+
+    # --- State --------------------------------------------------------------------------------
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether an answer is under way."""
+        answer = self._last_answer()
+        return answer is not None and answer.is_streaming
+
+    @property
+    def queue_position(self) -> int | None:
+        """Place in the queue for a slot, 1 is next; None when not waiting."""
+        return self._queue_position
+
+    def set_queued(self, position: int | None) -> None:
+        """Say that the message waits for a slot.
+
+        Args:
+            position: 1 is next; None when it waits no longer.
+        """
+        self._queue_position = position
+        self._show_activity()
+
+    def set_context_use(self, used_tok: int, cap_tok: int) -> None:
+        """Show how many tokens of the slot's context are in use and how many are left."""
+        left_tok = max(0, cap_tok - used_tok)
+        is_warning = cap_tok > 0 and used_tok > NEARLY_FULL * cap_tok
+        text = f"context {used_tok:,} of {cap_tok:,} · {left_tok:,} left"
+        self.composer.set_context_text(text, is_warning=is_warning)
+
+    def set_mode(self, is_completion: bool, note: str) -> None:
+        """Chat, or text completion with a base model.
+
+        Args:
+            is_completion: There is no chat template: no system prompt, no turns.
+            note: What to say about it above the conversation; empty for nothing.
+        """
+        self._is_completion = is_completion
+        self.header.set_mode(is_completion=is_completion, note=note)
+        self.empty.set_completion(is_completion=is_completion)
+        self.composer.set_placeholder(
+            "Write the beginning of a text…" if is_completion else "Ask something…"
+        )
+
+    def set_enabled_reason(self, reason: str | None) -> None:
+        """Say why nothing can be sent and what to do, or allow sending with None."""
+        self.empty.set_reason(reason)
+        is_empty = self._stack.currentWidget() is self.empty
+        self.composer.set_reason(reason)
+        self.composer.reason_label.setVisible(reason is not None and not is_empty)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Change colours of everything that is painted by hand or was rendered."""
+        self._palette = palette
+        self.header.set_palette(palette)
+        self.composer.set_palette(palette)
+        for message in self._messages:
+            message.set_palette(palette)
+
+    def system_prompt(self) -> str:
+        """The system prompt; empty for none and in completion mode."""
+        return self.header.system_prompt()
+
+    def set_system_prompt(self, text: str) -> None:
+        """Put ``text`` into the system prompt's editor."""
+        self.header.set_system_prompt(text)
+
+    def draft(self) -> str:
+        """The message that would be sent now."""
+        return self.composer.draft().text()
+
+    def submit(self, text: str) -> None:
+        """Send ``text`` as if it had been typed; ``sent`` follows unless sending is impossible."""
+        self.composer.set_draft(Draft(text))
+        self.composer.submit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep header and composer in the column of the text."""
+        super().resizeEvent(event)
+        side = column_margin(self.width())
+        for widget in (self.header, self.composer, self._queue_label):
+            widget.setContentsMargins(side, 0, side, 0)
+
+    # --- Inside -------------------------------------------------------------------------------
+
+    def _last_answer(self) -> AnswerView | None:
+        last = self._messages[-1] if self._messages else None
+        return last if isinstance(last, AnswerView) else None
+
+    def _add(self, message: UserMessage | AnswerView) -> None:
+        self._messages.append(message)
+        self.messages_area.add(message)
+        self._stack.setCurrentWidget(self.messages_area)
+
+    def _offer_nothing(self) -> None:
+        self.set_can_continue(False)
+        self._is_resuming = False
+
+    def _clear_notice(self) -> None:
+        if self._notice is not None:
+            self.messages_area.remove(self._notice)
+            self._notice = None
+
+    def _show_activity(self) -> None:
+        position = self._queue_position
+        self._queue_label.setVisible(position is not None)
+        if position is not None:
+            ahead = "next in line" if position <= 1 else f"{position - 1} ahead of it"
+            self._queue_label.setText(f"Waiting for a free slot · {ahead}")
+        self.composer.set_busy(self.is_streaming or position is not None)
+        self.activity_changed.emit()
+
+    # --- Events -------------------------------------------------------------------------------
+
+    def _on_sent(self, text: str) -> None:
+        self._is_resuming = False
+        self.sent.emit(text)
+
+    def _on_continue(self) -> None:
+        self._is_resuming = True
+        self.continue_requested.emit()
+
+    def _on_retry(self) -> None:
+        self._is_resuming = True
+        self.retry_requested.emit()
+
+    def _on_escape(self) -> None:
+        if self.is_streaming or self._queue_position is not None:
+            self.stop_requested.emit()
+
+    def _on_prompt_chosen(self, text: str) -> None:
+        self.composer.set_draft(Draft(text))
+        self.composer.editor.setFocus()

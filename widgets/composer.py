@@ -1,0 +1,246 @@
+"""Where a message is written: folded pastes, the editor, one button, one line of words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from resources.tokens import STEP_PX, Palette
+from widgets.composer_chip import PasteChip
+from widgets.composer_editor import PromptEditor
+from widgets.elided_label import ElidedLabel
+from widgets.theme import set_role
+
+_HINT = "Shift+Enter: new line"
+_BUSY_HINT = "Esc stops the answer"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A message as it is written.
+
+    Attributes:
+        typed: What stands in the editor.
+        pasted: Folded pastes, in order.
+    """
+
+    typed: str = ""
+    pasted: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """What is sent: pastes first, as they change least from question to question."""
+        return "\n\n".join([*self.pasted, *([self.typed] if self.typed.strip() else [])])
+
+
+class _OneSizeButton(QPushButton):
+    """A button whose size is given: its words change, and a stylesheet resets fixed sizes."""
+
+    def __init__(self) -> None:
+        """Create a button without words."""
+        super().__init__()
+        self._size = QSize()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def set_size(self, size: QSize) -> None:
+        """Be of this size from now on."""
+        self._size = size
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """The given size."""
+        return self._size if self._size.isValid() else super().sizeHint()
+
+
+class Composer(QWidget):
+    """Sends one message at a time.
+
+    Signals:
+        sent: The whole message.
+        stop_requested: The button was pressed while an answer was under way.
+        draft_changed: What would be sent has changed.
+        paged: Page up (False) or page down (True) was pressed.
+    """
+
+    sent = Signal(str)
+    stop_requested = Signal()
+    draft_changed = Signal()
+    paged = Signal(bool)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        """Create an empty composer.
+
+        Args:
+            palette: Colours.
+            parent: Owner.
+        """
+        super().__init__(parent)
+        self._palette = palette
+        self._is_busy = False
+        self._reason: str | None = None
+        self._last_sent = Draft()
+        self._chips: list[PasteChip] = []
+        self.editor = PromptEditor()
+        self.editor.setAccessibleName("Message")
+        self.button = _OneSizeButton()
+        self.reason_label = QLabel()
+        self.reason_label.setTextFormat(Qt.TextFormat.PlainText)
+        self.reason_label.setWordWrap(True)
+        self.reason_label.setProperty("role", "hint-warning")
+        self.reason_label.hide()
+        self.context_label = QLabel()
+        self.context_label.setProperty("role", "hint")
+        self.context_label.setAccessibleName("Context in use")
+        self.note_label = ElidedLabel(_HINT)
+        self.note_label.setProperty("role", "hint")
+        self.note_label.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._lay_out()
+        self.editor.submitted.connect(self.submit)
+        self.editor.long_text_pasted.connect(self._on_long_text_pasted)
+        self.editor.controls_removed.connect(self._on_controls_removed)
+        self.editor.recall_requested.connect(self._on_recall_requested)
+        self.editor.textChanged.connect(self._on_text_changed)
+        self.editor.paged.connect(self.paged)
+        self.button.clicked.connect(self._on_button_clicked)
+        self.setFocusProxy(self.editor)
+        self.editor.resized.connect(self._fix_button_size)
+        self._show_state()
+
+    def _lay_out(self) -> None:
+        self._chip_row = QVBoxLayout()
+        self._chip_row.setSpacing(STEP_PX)
+        row = QHBoxLayout()
+        row.setSpacing(2 * STEP_PX)
+        row.addWidget(self.editor, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        words = QHBoxLayout()
+        words.setSpacing(3 * STEP_PX)
+        words.addWidget(self.context_label)
+        words.addWidget(self.note_label, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(STEP_PX)
+        layout.addWidget(self.reason_label)
+        layout.addLayout(self._chip_row)
+        layout.addLayout(row)
+        layout.addLayout(words)
+
+    def _fix_button_size(self) -> None:
+        """One size for both words, as tall as one line of the editor: nothing moves."""
+        metrics = self.button.fontMetrics()
+        width = max(metrics.horizontalAdvance(text) for text in ("Send", "Stop"))
+        self.button.set_size(QSize(width + 8 * STEP_PX, self.editor.one_line_height()))
+
+    # --- Draft --------------------------------------------------------------------------------
+
+    def draft(self) -> Draft:
+        """What would be sent now."""
+        return Draft(self.editor.toPlainText(), tuple(chip.text() for chip in self._chips))
+
+    def set_draft(self, draft: Draft) -> None:
+        """Put ``draft`` in the place of what is there; can be undone in the editor."""
+        for chip in list(self._chips):
+            self._drop(chip)
+        for text in draft.pasted:
+            self._add_chip(text)
+        cursor = self.editor.textCursor()
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(draft.typed)
+        self.editor.setTextCursor(cursor)
+
+    def submit(self) -> None:
+        """Send the draft, unless it is empty, an answer is under way or nothing can answer."""
+        draft = self.draft()
+        if self._is_busy or self._reason is not None or not draft.text().strip():
+            return
+        self._last_sent = draft
+        self.set_draft(Draft())
+        self.editor.document().clearUndoRedoStacks()
+        self._note(None)
+        self.sent.emit(draft.text())
+
+    # --- State --------------------------------------------------------------------------------
+
+    def set_busy(self, is_busy: bool) -> None:
+        """Make the button stop the answer under way, or send again."""
+        self._is_busy = is_busy
+        self._note(None)
+        self._show_state()
+
+    def set_reason(self, reason: str | None) -> None:
+        """Say why nothing can be sent, or that it can."""
+        self._reason = reason
+        self.reason_label.setText(reason or "")
+        self.reason_label.setVisible(reason is not None)
+        self._show_state()
+
+    def set_placeholder(self, text: str) -> None:
+        """Words in the empty editor."""
+        self.editor.setPlaceholderText(text)
+
+    def set_context_text(self, text: str, *, is_warning: bool) -> None:
+        """How much of the context is in use, in words."""
+        self.context_label.setText(text)
+        set_role(self.context_label, "hint-warning" if is_warning else "hint")
+
+    def set_palette(self, palette: Palette) -> None:
+        """Change colours."""
+        self._palette = palette
+        for chip in self._chips:
+            chip.set_palette(palette)
+
+    def _show_state(self) -> None:
+        self.button.setText("Stop" if self._is_busy else "Send")
+        set_role(self.button, "" if self._is_busy else "primary")
+        self.button.setToolTip("Stop the answer (Esc)" if self._is_busy else "Send (Enter)")
+        has_text = bool(self._chips) or not self.editor.document().isEmpty()
+        self.button.setEnabled(self._is_busy or (self._reason is None and has_text))
+
+    def _note(self, text: str | None) -> None:
+        self.note_label.set_text(text or (_BUSY_HINT if self._is_busy else _HINT))
+
+    # --- Events -------------------------------------------------------------------------------
+
+    def _on_button_clicked(self) -> None:
+        if self._is_busy:
+            self.stop_requested.emit()
+        else:
+            self.submit()
+        self.editor.setFocus()
+
+    def _on_text_changed(self) -> None:
+        self._show_state()
+        self.draft_changed.emit()
+
+    def _on_recall_requested(self) -> None:
+        if not self._chips:
+            self.set_draft(self._last_sent)
+
+    def _on_long_text_pasted(self, text: str) -> None:
+        self._add_chip(text)
+
+    def _on_controls_removed(self, count: int) -> None:
+        what = "1 control character" if count == 1 else f"{count:,} control characters"
+        self._note(f"{what} removed from the pasted text")
+
+    def _add_chip(self, text: str) -> None:
+        chip = PasteChip(text, self._palette)
+        chip.removed.connect(lambda: self._drop(chip))
+        self._chips.append(chip)
+        self._chip_row.addWidget(chip, 0, Qt.AlignmentFlag.AlignLeft)
+        self._on_text_changed()
+
+    def _drop(self, chip: PasteChip) -> None:
+        self._chips.remove(chip)
+        self._chip_row.removeWidget(chip)
+        chip.hide()
+        chip.deleteLater()
+        self._on_text_changed()

@@ -1,0 +1,79 @@
+"""What stands under an answer: its figures, why it ended, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from resources.tokens import STEP_PX
+from widgets.message_copy import CopyButton
+from widgets.theme import set_role, small_font
+
+
+class AnswerFooter(QWidget):
+    """One muted line of figures with the buttons beside it, and a line for the reason.
+
+    Signals:
+        continue_requested: Go on where the answer stopped.
+    """
+
+    continue_requested = Signal()
+
+    def __init__(self, answer: Callable[[], str], parent: QWidget | None = None) -> None:
+        """Create a footer that shows nothing yet.
+
+        Args:
+            answer: Returns the whole answer, for the copy button.
+            parent: Owner.
+        """
+        super().__init__(parent)
+        self.figures = _label("Figures of this answer")
+        self.reason = _label("Why the answer ended")
+        self.reason.hide()
+        self.copy_button = CopyButton(answer, "the whole answer")
+        self.continue_button = QPushButton("Continue")
+        self.continue_button.setProperty("role", "quiet")
+        self.continue_button.setFont(small_font(self.font()))
+        self.continue_button.setToolTip("Go on where this answer stopped")
+        self.continue_button.clicked.connect(self.continue_requested)
+        self.continue_button.hide()
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(STEP_PX)
+        row.addWidget(self.figures, 1)
+        row.addWidget(self.continue_button, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row)
+        layout.addWidget(self.reason)
+
+    def show_end(self, figures_text: str, reason_text: str | None, *, is_warning: bool) -> None:
+        """Show how an answer went.
+
+        Args:
+            figures_text: One line, e.g. ``TTFT 0.31 s · TPOT 17.1 ms``.
+            reason_text: Why it ended, or None where that needs no word.
+            is_warning: The reason needs a person.
+        """
+        self.figures.setText(figures_text)
+        self.reason.setText(reason_text or "")
+        self.reason.setVisible(bool(reason_text))
+        set_role(self.reason, "hint-warning" if is_warning else "hint")
+
+    def set_can_continue(self, can_continue: bool) -> None:
+        """Offer to go on, or not."""
+        self.continue_button.setVisible(can_continue)
+
+
+def _label(name: str) -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setProperty("role", "hint")
+    label.setAccessibleName(name)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
