@@ -68,8 +68,8 @@ ENGINE_LIBRARIES: tuple[tuple[str, str], ...] = (
     ("libstdc++.so.6", "libstdc++6"),
 )
 _FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-# Commands of `tunedeck` that open no window.
-WINDOWLESS = ("plan", "export", "import", "settings", "-h", "--help", "--version")
+# Commands of `tunedeck` that need no display; a tour without one is drawn into memory.
+WITHOUT_DISPLAY = ("tour", "plan", "export", "import", "settings", "-h", "--help", "--version")
 
 
 def missing_libraries(
@@ -155,8 +155,8 @@ def refuse_if_missing(found: list[Missing], what_for: str) -> None:
 
 
 def needs_display(arguments: list[str]) -> bool:
-    """Whether ``tunedeck`` opens a window with these arguments."""
-    return not any(word in WINDOWLESS for word in arguments)
+    """Whether ``tunedeck`` needs a display for these arguments."""
+    return not any(word in WITHOUT_DISPLAY for word in arguments)
 
 
 def refuse_without_display(

@@ -140,7 +140,7 @@ def test_that_a_missing_display_is_said(environment: dict[str, str], is_refused:
     [
         ([], True),
         (["--model", "a.gguf"], True),
-        (["tour", "--out", "pictures"], True),
+        (["tour", "--out", "pictures"], False),
         (["plan", "a.gguf"], False),
         (["export", "a.gguf", "--to", "llama-server"], False),
         (["--help"], False),
