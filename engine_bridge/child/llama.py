@@ -25,7 +25,7 @@ from llama_cpp._ctypes_extensions import load_shared_library
 
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
-from engine_bridge.child.native_log import NativeLog
+from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import (
     fill_context_params,
     fill_fast_vocab,
@@ -82,13 +82,19 @@ def has_rpc() -> bool:
     return bool(lib.llama_supports_rpc())
 
 
+def can_measure_memory() -> bool:
+    """Whether ``Context.memory_breakdown`` works on this platform."""
+    return _BREAKDOWN.is_supported
+
+
 class Model:
     """Weights and vocabulary of one GGUF file. Close it after its contexts."""
 
-    def __init__(self, handle: Any, config: EngineConfig) -> None:  # noqa: ANN401
+    def __init__(self, handle: Any, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
         """Take over ``handle``; use ``load``."""
         self.handle = handle
         self.config = config
+        self.log = log
         self._vocab = lib.llama_model_get_vocab(handle)
         self.vocab: int = lib.llama_vocab_n_tokens(self._vocab)
         self.layers: int = lib.llama_model_n_layer(handle)
@@ -148,6 +154,7 @@ class Model:
             fill_fast_vocab(overrides, *fast_vocab)
             params.kv_overrides = overrides
         handle = lib.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
+        log = CapturedLog()
         if handle is None:
             with LOG.captured() as log:
                 handle = lib.llama_model_load_from_file(os.fsencode(path), params)
@@ -158,7 +165,7 @@ class Model:
             raise LoadCancelledError("The load was cancelled.")
         if handle is None:
             raise LlamaError(log.cause or "llama.cpp gave no reason.")
-        return cls(handle, config)
+        return cls(handle, config, log.lines)
 
     def close(self) -> None:
         """Free the weights."""

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
+from engine_bridge.gguf_file import GgufModel, decode_weight_bytes
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.protocol import SlotFacts, StepsMeasured
 
@@ -114,3 +117,16 @@ class StepMeter:
         )
         self._reset(now_ns)
         return event
+
+
+def weight_reads_of(gguf: GgufModel) -> WeightReads:
+    """What a decode step reads of a model's weights, its routed experts apart."""
+    facts = gguf.facts
+    one_token = decode_weight_bytes(gguf.tensors, facts)
+    if facts.experts_used >= facts.experts:
+        return WeightReads(one_token)
+    # The same sum with every expert counted whole tells the experts from the rest.
+    whole_facts = msgspec.structs.replace(facts, experts_used=facts.experts)
+    whole = decode_weight_bytes(gguf.tensors, whole_facts)
+    experts = (whole - one_token) / (1 - facts.experts_used / facts.experts)
+    return WeightReads(whole - experts, experts, facts.experts, facts.experts_used)

@@ -1,0 +1,236 @@
+"""Loads and changes of settings, by the cheapest step that does them.
+
+Knows what replaces what, and what to go back to; must not know slots or steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine_bridge.child.engine import Engine, EngineLostError
+from engine_bridge.child.loader import CannotLoadError, LoadEnded, LoadJob, RoomWanted
+from engine_bridge.child.reports import Reports
+from engine_bridge.child.requests import Requests
+from engine_bridge.protocol import (
+    Applied,
+    Apply,
+    CancelLoad,
+    Event,
+    Load,
+    LoadProgressed,
+    Logged,
+    Refused,
+)
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.cost import cost_of_change
+from engine_bridge.settings.row import Applies
+from engine_bridge.settings.rules import Problem
+
+_REPLACED = "Another model took this one's place while the answer was running. Ask again."
+_MADE_ROOM = (
+    "There was no memory for two models at once, so this one was unloaded to load the next while "
+    "the answer was running. Ask again."
+)
+
+
+class Changes:
+    """Carries out ``Load``, ``CancelLoad`` and ``Apply``.
+
+    A load runs beside the old model, which goes on meanwhile. Where memory does not suffice for
+    both, the old one goes first and is loaded again if the new one fails.
+
+    Args:
+        requests: Who holds the engine.
+        reports: Told when slots change.
+        put: Brings a job's messages to the loop; called on the job's thread.
+        emit: Takes events.
+        clock: Time in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        requests: Requests,
+        reports: Reports,
+        put: Callable[[Any], None],
+        emit: Callable[[Event], None],
+        clock: Callable[[], int],
+    ) -> None:
+        """Nothing is under way."""
+        self._requests = requests
+        self._reports = reports
+        self._put = put
+        self._emit = emit
+        self._clock = clock
+        self._job: LoadJob | None = None
+        self._command: Load | Apply | None = None
+        self._abandoned: list[LoadJob] = []
+        self._fallback: EngineConfig | None = None
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a model is on its way."""
+        return self._job is not None
+
+    def interrupt(self) -> None:
+        """Make a load under way give up; from any thread. The loop answers the command."""
+        job = self._job
+        if job is not None and self._command is not None:
+            job.cancel()
+
+    def handle(self, item: Load | Apply | CancelLoad | LoadEnded | RoomWanted) -> None:
+        """Do what ``item`` asks for."""
+        match item:
+            case Load():
+                self._give_up("Another load was asked for.")
+                self._start(item)
+            case Apply():
+                self._apply(item)
+            case CancelLoad():
+                self._give_up("The load was cancelled.")
+            case LoadEnded():
+                self._load_ended(item)
+            case RoomWanted():
+                self._make_room(item.job)
+
+    def close(self) -> None:
+        """Give up what is under way and wait for its threads."""
+        jobs = [*self._abandoned, *([self._job] if self._job is not None else [])]
+        for job in jobs:
+            job.cancel()
+        for job in jobs:
+            job.join()
+
+    # --- Loads -----------------------------------------------------------------------------
+
+    def _start(self, command: Load | Apply) -> None:
+        request_id = command.request_id
+
+        def progressed(fraction: float, stage: str) -> None:
+            self._emit(LoadProgressed(request_id=request_id, fraction=fraction, stage=stage))
+
+        self._command = command
+        self._job = self._new_job(command.config, progressed)
+
+    def _new_job(self, config: EngineConfig, progressed: Callable[[float, str], None]) -> LoadJob:
+        engine = self._requests.engine
+        running = None if engine is None else engine.memory
+        job = LoadJob(config, running, self._put, progressed)
+        job.start()
+        return job
+
+    def _give_up(self, sentence: str) -> None:
+        """Answer the load under way now; its thread ends by itself."""
+        job, command = self._job, self._command
+        if job is None or command is None:
+            return
+        job.cancel()
+        self._abandoned.append(job)
+        self._job = self._command = None
+        self._refuse(command, Problem(("model_path",), sentence), is_cancelled=True)
+        self._restore()
+
+    def _make_room(self, job: LoadJob) -> None:
+        engine = self._requests.engine
+        if job is not self._job or engine is None:
+            job.give_room()
+            return
+        self._fallback = engine.config
+        self._requests.set_engine(None, _MADE_ROOM)
+        job.give_room()
+
+    def _load_ended(self, ended: LoadEnded) -> None:
+        ended.job.join()
+        if ended.job is not self._job:
+            self._abandoned.remove(ended.job)
+            if ended.loaded is not None:  # it was done before it noticed
+                ended.loaded.close()
+            return
+        command, self._job, self._command = self._command, None, None
+        if ended.loaded is None:
+            assert ended.failure is not None
+            if command is None:
+                text = f"The model that ran before could not be loaded again: {ended.failure}"
+                self._emit(Logged("error", text))
+                self._requests.take_up_held()
+            else:
+                failure = ended.failure
+                self._refuse(command, failure.problem, is_cancelled=failure.is_cancelled)
+                self._restore()
+            return
+        self._fallback = None
+        engine = Engine(ended.loaded, self._emit, self._clock)
+        is_first = self._requests.engine is None
+        self._requests.set_engine(engine, _REPLACED)
+        if command is not None:
+            self._applied(command, engine, Applies.RELOAD, has_new_model=True)
+        if is_first:
+            self._reports.measure_peak(engine)
+
+    def _restore(self) -> None:
+        """Load again what had to make room; requests that wait are answered afterwards."""
+        config, self._fallback = self._fallback, None
+        if config is not None:
+            self._emit(Logged("info", "The model that ran before is loaded again."))
+            self._job = self._new_job(config, lambda fraction, stage: None)
+        else:
+            self._requests.take_up_held()
+
+    # --- Changes ---------------------------------------------------------------------------
+
+    def _apply(self, command: Apply) -> None:
+        engine = self._requests.engine
+        if self._job is not None:
+            sentence = "A model is being loaded. Wait for it, or cancel it, before other changes."
+            self._refuse(command, Problem(("model_path",), sentence))
+            return
+        if engine is None:
+            sentence = "No model is loaded, so nothing can be applied. Load a model first."
+            self._refuse(command, Problem(("model_path",), sentence))
+            return
+        cost = cost_of_change(engine.config, command.config)
+        if cost is Applies.RELOAD:
+            self._start(command)
+            return
+        try:
+            self._apply_now(command, engine, cost or Applies.LIVE)
+        except CannotLoadError as error:
+            self._refuse(command, error.problem)
+        except EngineLostError as error:
+            self._requests.engine = None
+            self._requests.take_up_held()
+            self._refuse(command, error.problem)
+        self._reports.note_change()
+
+    def _apply_now(self, command: Apply, engine: Engine, cost: Applies) -> None:
+        begin_ns = self._clock()
+        if cost is Applies.CONTEXT:
+            engine.apply_context(command.config, self._clock)
+        else:
+            engine.apply_live(command.config, (self._clock() - begin_ns) / 1e9)
+        self._applied(command, engine, cost, has_new_model=False)
+        self._requests.check_waiting()
+
+    def _applied(
+        self, command: Load | Apply, engine: Engine, cost: Applies, *, has_new_model: bool
+    ) -> None:
+        memory = engine.memory
+        assert memory.effective is not None
+        self._emit(
+            Applied(
+                request_id=command.request_id,
+                config=engine.config,
+                effective=memory.effective,
+                cost=cost.value,
+                seconds=memory.seconds,
+                memory=memory,
+                model=engine.facts if has_new_model else None,
+            )
+        )
+        self._reports.note_change()
+
+    def _refuse(
+        self, command: Load | Apply, problem: Problem, *, is_cancelled: bool = False
+    ) -> None:
+        name = "load" if isinstance(command, Load) else "apply"
+        self._emit(Refused(name, command.request_id, problem, is_cancelled=is_cancelled))

@@ -1,0 +1,150 @@
+"""The engine's loop: commands in, steps between them, events out.
+
+The same loop runs in the engine process and, given a queue, a sink and a clock, inside a test.
+Knows commands; computing is ``batcher``'s, loading ``loader``'s.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from engine_bridge.child import llama
+from engine_bridge.child.changes import Changes
+from engine_bridge.child.inbox import Arrived, Inbox
+from engine_bridge.child.loader import LoadEnded, RoomWanted
+from engine_bridge.child.prompts import Renderer
+from engine_bridge.child.reports import Reports
+from engine_bridge.child.requests import Requests
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.protocol import (
+    PROTOCOL_VERSION,
+    Apply,
+    Cancel,
+    CancelLoad,
+    Event,
+    Forget,
+    Generate,
+    Hello,
+    Load,
+    Plan,
+    Shutdown,
+)
+
+
+class PlanTaker(Protocol):
+    """What answers plans on a thread of its own; see ``planner_thread``."""
+
+    def request(self, question: Plan) -> None:
+        """Answer ``question`` soon; a newer one replaces one not yet begun."""
+        ...
+
+
+class EngineLoop:
+    """Runs on one thread; only ``interrupt``, ``is_busy`` and ``running`` are for others.
+
+    Attributes:
+        planner: Takes ``Plan`` commands; without one they are not answered.
+
+    Args:
+        inbox: Where commands arrive.
+        emit: Takes events; called from worker threads too.
+        renderer: Renders chat templates.
+        measure_bandwidth: Measures the peak once after the first load; None never does.
+        clock: Time in nanoseconds.
+    """
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        emit: Callable[[Event], None],
+        renderer: Renderer,
+        measure_bandwidth: Callable[[int], float] | None = None,
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        """Start the worker threads."""
+        self._inbox = inbox
+        self._emit = emit
+        self.planner: PlanTaker | None = None
+        self._clock = clock
+        self._reports = Reports(emit, clock, measure_bandwidth)
+        self._requests = Requests(renderer, inbox.put, emit, clock)
+        self._changes = Changes(self._requests, self._reports, inbox.put, emit, clock)
+        self._is_over = False
+        inbox.on_put = self.interrupt
+
+    def greet(self) -> None:
+        """Say hello; the first event of a process."""
+        self._emit(
+            Hello(
+                protocol_version=PROTOCOL_VERSION,
+                pid=os.getpid(),
+                clock_ns=self._clock(),
+                binding_version=llama.BINDING_VERSION,
+                system_info=llama.system_info(),
+                devices=llama.GGML.devices(),
+                has_rpc=llama.has_rpc(),
+            )
+        )
+
+    def run(self) -> None:
+        """Work until told to shut down."""
+        while not self._is_over:
+            self.turn()
+
+    def turn(self) -> None:
+        """Take what has arrived, then compute one step, or wait for something to do."""
+        if not self._inbox and not self._requests.is_busy:
+            self._inbox.wait(self._reports.wait_s())
+        while (arrived := self._inbox.take()) is not None:
+            self._handle(arrived)
+        self._requests.turn()
+        self._reports.turn(self._requests.engine)
+
+    def is_busy(self) -> bool:
+        """Whether streams run."""
+        return self._requests.is_busy
+
+    def running(self) -> tuple[str, MemoryPlan | None]:
+        """Path of the loaded model (empty without one) and what it occupies."""
+        engine = self._requests.engine
+        return ("", None) if engine is None else (engine.config.model_path, engine.memory)
+
+    def close(self) -> None:
+        """End the worker threads and free everything."""
+        self._changes.close()
+        self._requests.close()
+        self._reports.close()
+
+    def interrupt(self, item: Any) -> None:  # noqa: ANN401 - whatever was put into the inbox
+        """Reach into a running step or load for what must not wait for its end."""
+        match item:
+            case Cancel(request_id=request_id):
+                self._requests.interrupt(request_id)
+            case CancelLoad():
+                self._changes.interrupt()
+            case Shutdown():
+                self._changes.interrupt()
+                self._requests.interrupt(None)
+            case _:
+                pass
+
+    def _handle(self, arrived: Arrived) -> None:
+        match arrived.item:
+            case Generate() as command:
+                self._requests.generate(command, arrived.at_ns, is_loading=self._changes.is_loading)
+            case Cancel(request_id=request_id):
+                self._requests.cancel(request_id)
+            case Forget(conversation_id=conversation_id):
+                self._requests.forget(conversation_id)
+            case Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() as item:
+                self._changes.handle(item)
+            case Plan() as question:
+                if self.planner is not None:
+                    self.planner.request(question)
+            case Shutdown():
+                self._is_over = True
+            case ready:
+                self._requests.prompt_ready(ready)

@@ -1,0 +1,54 @@
+"""The engine as a process: pipes, the end of the window, good order at the end.
+
+Knows file descriptors and what ends the process. Imported only once fd 1 is out of the way of C
+code; see ``__main__``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from engine_bridge.child.inbox import Inbox, PipeReader
+from engine_bridge.child.loop import EngineLoop
+from engine_bridge.child.outbox import Outbox
+from engine_bridge.child.planner_thread import PlannerThread
+from engine_bridge.child.template import TemplateRenderer
+from engine_bridge.hardware.read_bandwidth import measure_read_bandwidth
+from engine_bridge.protocol import Event, Logged
+
+
+def serve(commands_fd: int, events_fd: int) -> None:
+    """Run the engine between two pipes until it is told to shut down.
+
+    Args:
+        commands_fd: Where commands come from; its end is the end of this process, at once.
+        events_fd: Where events go.
+    """
+    renderer = TemplateRenderer()
+
+    def leave() -> None:
+        # The window is gone, and the main thread may be deep inside a load or a step: whatever is
+        # in memory is of no use to anyone any more.
+        renderer.close()
+        os._exit(0)
+
+    outbox = Outbox(events_fd, on_broken=leave)
+    inbox = Inbox()
+    loop = EngineLoop(inbox, outbox.put, renderer, measure_read_bandwidth)
+    planner = PlannerThread(outbox.put, is_busy=loop.is_busy, running=loop.running)
+    loop.planner = planner
+
+    def complain(sentence: str) -> None:
+        event: Event = Logged("error", sentence)
+        outbox.put(event)
+
+    reader = PipeReader(commands_fd, inbox.put, leave, complain)
+    loop.greet()
+    reader.start()
+    threading.current_thread().name = "loop"
+    loop.run()
+    planner.stop()
+    loop.close()
+    renderer.close()
+    outbox.close()

@@ -1,0 +1,182 @@
+"""From a request to the tokens of its prompt, on a thread of its own.
+
+A template may take seconds and a pasted book too; neither may hold up a step. Knows templates and
+tokenising; must not know slots.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_bridge.child.llama import Model
+from engine_bridge.child.template import Fragment, Rendered, TemplateError
+from engine_bridge.protocol import ChatMessage, Generate
+from engine_bridge.settings.rules import Problem
+
+
+class Renderer(Protocol):
+    """What turns a conversation into text; see ``template.TemplateRenderer``."""
+
+    def render(
+        self,
+        template_source: str,
+        messages: Sequence[ChatMessage],
+        *,
+        bos: str,
+        eos: str,
+        add_generation_prompt: bool,
+        special_texts: Sequence[str],
+    ) -> Rendered:
+        """Make a prompt of ``messages``."""
+        ...
+
+
+class PromptSource:
+    """What a loaded model contributes to a prompt.
+
+    Attributes:
+        model: Its vocabulary.
+        template: Source of its chat template, or the empty string.
+        special_texts: Texts of its control tokens.
+        bos: Text of its BOS token, or the empty string.
+        eos: Text of its EOS token, or the empty string.
+    """
+
+    def __init__(self, model: Model) -> None:
+        """Look the texts up once."""
+        self.model = model
+        self.template = model.chat_template
+        self.special_texts = tuple(filter(None, map(model.text_of, model.special_tokens())))
+        self.bos = model.text_of(model.bos) if model.bos >= 0 else ""
+        self.eos = model.text_of(model.eos) if model.eos >= 0 else ""
+
+
+@dataclass(frozen=True)
+class PromptReady:
+    """What the worker hands back.
+
+    Attributes:
+        command: The request.
+        received_ns: When it arrived.
+        source: What it was prepared with.
+        tokens: (tokens,) int32; empty where there is a problem, or the model is gone.
+        problem: Why there are none.
+        note: Something the user should know about how the prompt was made.
+    """
+
+    command: Generate
+    received_ns: int
+    source: PromptSource
+    tokens: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    problem: Problem | None = None
+    note: str = ""
+
+
+class PromptWorker:
+    """Prepares one request after the other, in their order.
+
+    Attributes:
+        lock: Held while a model's vocabulary is used; take it to close a model.
+
+    Args:
+        renderer: Renders templates.
+        put: Takes each ``PromptReady``; called on the worker's thread.
+    """
+
+    def __init__(self, renderer: Renderer, put: Callable[[PromptReady], None]) -> None:
+        """Start the thread."""
+        self.lock = threading.Lock()
+        self._renderer = renderer
+        self._put = put
+        self._jobs: queue.SimpleQueue[tuple[Generate, int, PromptSource] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._run, name="prompts", daemon=True)
+        self._thread.start()
+
+    def prepare(self, command: Generate, received_ns: int, source: PromptSource) -> None:
+        """Queue a request."""
+        self._jobs.put((command, received_ns, source))
+
+    def close(self) -> None:
+        """End the thread after the jobs before it."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self._put(self._ready(*job))
+
+    def _ready(self, command: Generate, received_ns: int, source: PromptSource) -> PromptReady:
+        def ready(**parts: Any) -> PromptReady:  # noqa: ANN401
+            return PromptReady(command, received_ns, source, **parts)
+
+        if command.prompt_tokens:
+            return ready(tokens=np.asarray(command.prompt_tokens, np.int32))
+        try:
+            rendered = self._rendered(command, source)
+        except TemplateError as error:
+            return ready(problem=Problem(("model_path",), str(error)))
+        with self.lock:
+            if source.model.handle is None:
+                return ready()
+            tokens = _tokenised(rendered.fragments, source.model)
+        note = rendered.note or _double_bos_note(command, source)
+        return ready(tokens=np.asarray(tokens, np.int32), note=note)
+
+    def _rendered(self, command: Generate, source: PromptSource) -> Rendered:
+        messages = command.messages
+        if command.as_completion:
+            return _plain(messages[-1:])
+        if not source.template:
+            return _plain(messages)
+        unfinished = command.continue_answer and messages[-1:] and messages[-1].role == "assistant"
+        rendered = self._renderer.render(
+            source.template,
+            messages[:-1] if unfinished else messages,
+            bos=source.bos,
+            eos=source.eos,
+            add_generation_prompt=True,
+            special_texts=source.special_texts,
+        )
+        if not unfinished:
+            return rendered
+        # The answer goes on where it stopped: its turn is opened but not closed.
+        answer = Fragment(messages[-1].content, parse_special=False)
+        return Rendered((*rendered.fragments, answer), rendered.note)
+
+
+def _plain(messages: Sequence[ChatMessage]) -> Rendered:
+    """Without a template: the texts one after the other, to be continued."""
+    text = "\n\n".join(message.content for message in messages)
+    return Rendered((Fragment(text, parse_special=False),))
+
+
+def _tokenised(fragments: Sequence[Fragment], model: Model) -> list[int]:
+    tokens: list[int] = []
+    for fragment in fragments:
+        tokens += model.tokenize(
+            fragment.text, add_special=False, parse_special=fragment.parse_special
+        )
+    # Exactly one BOS: templates write it, plain text does not.
+    if model.adds_bos and tokens[:1] != [model.bos]:
+        tokens.insert(0, model.bos)
+    return tokens
+
+
+def _double_bos_note(command: Generate, source: PromptSource) -> str:
+    text = command.messages[-1].content if command.messages else ""
+    is_plain = command.as_completion or not source.template
+    if is_plain and source.bos and text.startswith(source.bos):
+        return (
+            f"The text begins with {source.bos}. The engine puts that token in front by itself, so "
+            "the typed one is read as plain text; remove it."
+        )
+    return ""
