@@ -56,6 +56,18 @@ def main() -> int:
     return 0 if isinstance(answer, Answer) else 1
 
 
+def read_answer(answer: bytes) -> Answer | Refusal:
+    """Read what this process wrote.
+
+    Raises:
+        msgspec.DecodeError: If it ended before it had written all of it.
+    """
+    try:
+        return msgspec.json.decode(answer, type=Answer)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(answer, type=Refusal)
+
+
 def answer_to(request: bytes) -> Answer | Refusal:
     """Plan an encoded configuration or ``Request``."""
     try:

@@ -21,9 +21,9 @@ from engine_bridge.gguf_file import GgufError, GgufModel, read_model
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
-from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig
+from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig, pad_context_tok
 from engine_bridge.settings.row import Applies
-from engine_bridge.settings.rules import Problem, Severity, problems_of
+from engine_bridge.settings.rules import Problem, Severity, errors_of, problems_of
 from engine_bridge.settings.table import SETTINGS
 
 # How a file is read does not change what a pretended load finds.
@@ -89,7 +89,7 @@ class Planner:
         begin_s = time.perf_counter()
         gguf = self._read(config.model_path)
         problems = problems_of(config, gguf.facts)
-        if any(problem.severity is Severity.ERROR for problem in problems):
+        if errors_of(config, gguf.facts):
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
         room = Room(memory_now(), running)
@@ -144,34 +144,42 @@ class Planner:
         self, gguf: GgufModel, config: EngineConfig, shape: MemoryShape, room: Room
     ) -> dict[str, int | float | str | bool]:
         """The largest context that fits, tried out; else fewer layers on the boards, untried."""
-        candidate = config
+        tried = [(_ctx_of(config), shape)]
         for _ in range(_REPAIR_RUNS):
-            tokens = room.tokens_that_fit(shape, _ctx_of(candidate))
-            tokens = tokens // CONTEXT_PAD_TOK * CONTEXT_PAD_TOK
-            if tokens < _LEAST_CTX_TOK:
+            tokens = _useful(room.tokens_that_fit(tried), config, gguf.facts)
+            if tokens < _LEAST_CTX_TOK or tokens == tried[-1][0]:
                 break
             fix = _ctx_fix(config, tokens)
             candidate = config.with_values(dict(fix))
-            if any(p.severity is Severity.ERROR for p in problems_of(candidate, gguf.facts)):
+            if errors_of(candidate, gguf.facts):
                 break
             shape, _ = self._run(gguf, candidate, room.memory)
             if problem_of_room(shape, room, candidate) is None:
                 return fix
+            tried.append((tokens, shape))
+        shape = tried[0][1]
         layers = room.layers_that_fit(shape, gguf.facts.layers)
         return {} if layers is None else {"n_gpu_layers": layers}
 
 
+def _useful(tokens: int, config: EngineConfig, facts: ModelFacts) -> int:
+    """``tokens`` rounded down to what llama.cpp makes contexts of, and to what a slot can use."""
+    trained = pad_context_tok(facts.ctx_train_tok) or tokens
+    most = trained * config.slots if _has_own_pool_size(config) else trained
+    return min(tokens, most) // CONTEXT_PAD_TOK * CONTEXT_PAD_TOK
+
+
+def _has_own_pool_size(config: EngineConfig) -> bool:
+    return config.kv_unified and config.ctx_total_tok != "auto"
+
+
 def _ctx_of(config: EngineConfig) -> int:
     """The number that makes the pool larger or smaller."""
-    if config.kv_unified and isinstance(config.ctx_total_tok, int):
-        return config.ctx_total_tok
-    return config.ctx_per_slot_tok
+    return config.pool_tok if _has_own_pool_size(config) else config.ctx_per_slot_tok
 
 
 def _ctx_fix(config: EngineConfig, tokens: int) -> dict[str, int | float | str | bool]:
-    if config.kv_unified and isinstance(config.ctx_total_tok, int):
-        return {"ctx_total_tok": tokens}
-    return {"ctx_per_slot_tok": tokens}
+    return {"ctx_total_tok" if _has_own_pool_size(config) else "ctx_per_slot_tok": tokens}
 
 
 def _with_first(problems: tuple[Problem, ...], new: Problem) -> tuple[Problem, ...]:

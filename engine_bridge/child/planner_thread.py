@@ -10,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 import engine_bridge
-from engine_bridge.child.plan_once import Answer, Refusal, Request
+from engine_bridge.child.plan_once import Refusal, Request, read_answer
 from engine_bridge.child.planner import Planner, PlanRefusedError
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
@@ -107,14 +108,18 @@ class PlannerThread:
         return None
 
     def _answer(self, planner: Planner, question: Plan) -> Event:
-        known_path, running = self._running()
         try:
+            known_path, running = self._running()
             if question.config.model_path == known_path:
                 plan = planner.plan(question.config, running)
             else:
                 plan = self._plan_stranger(question.config, running)
         except PlanRefusedError as refused:
             return Refused("plan", question.plan_id, refused.problem)
+        except Exception as error:  # a mistake of ours must not end all planning
+            traceback.print_exc()
+            problem = Problem((), f"Planning failed by a mistake in TuneDeck: {error!r}.")
+            return Refused("plan", question.plan_id, problem)
         return PlanReady(question.plan_id, plan)
 
     def _plan_stranger(self, config: EngineConfig, running: MemoryPlan | None) -> MemoryPlan:
@@ -150,7 +155,7 @@ class PlannerThread:
 
 def _plan_in(answer: bytes, status: int, config: EngineConfig) -> MemoryPlan:
     try:
-        read = msgspec.json.decode(answer, type=Answer | Refusal)
+        read = read_answer(answer)
     except msgspec.DecodeError:
         raise PlanRefusedError(
             _stranger_problem(

@@ -5,6 +5,8 @@ Pure arithmetic on bytes; knows neither models nor how bytes were found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from engine_bridge.child.memory_shape import HOST, MemoryShape
@@ -43,21 +45,29 @@ class Room:
                 return _bytes_of(need) + margin_bytes(device.total) - device.free
         return 0
 
-    def tokens_that_fit(self, shape: MemoryShape, tokens: int) -> int:
-        """The context at which every device would have room, if all of ``kv`` grew with it.
+    def tokens_that_fit(self, tried: Sequence[tuple[int, MemoryShape]]) -> int:
+        """The context at which every device would have room, taking its need as a straight line.
 
-        What does not grow (windows, states) makes the truth smaller than this for a short context
-        and larger for a long one; the caller tries.
+        Args:
+            tried: Contexts and what they occupy; the last two draw the line. Of a single one
+                everything but the weights is taken to grow with it, which promises too much where
+                windows and states do not; trying the promise gives the second point.
         """
+        tokens, shape = tried[-1]
         fits = tokens
-        for need in shape.devices:
-            missing = self.missing_bytes(need)
-            if missing <= 0:
+        for index, need in enumerate(shape.devices):
+            if self.missing_bytes(need) <= 0:
                 continue
-            if missing >= need.kv:
+            fixed, per_token = float(need.weights), (need.kv + need.compute) / tokens
+            if len(tried) > 1 and tried[-2][0] != tokens:
+                before, other = tried[-2][0], tried[-2][1].devices[index]
+                per_token = (_bytes_of(other) - _bytes_of(need)) / (before - tokens)
+                fixed = _bytes_of(need) - per_token * tokens
+            if per_token <= 0:
                 return 0
-            fits = min(fits, tokens * (need.kv - missing) // need.kv)
-        return fits
+            room = _bytes_of(need) - self.missing_bytes(need) - fixed
+            fits = min(fits, int(room / per_token))
+        return max(0, fits)
 
     def layers_that_fit(self, shape: MemoryShape, layers: int) -> int | None:
         """Layers the boards could hold, all taken as equal; None if no board is short."""
