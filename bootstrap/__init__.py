@@ -12,3 +12,14 @@ if sys.version_info < (3, 11):  # noqa: UP036 - this is where an older Python is
         "`apt-get install python3.11 python3.11-venv`, and run `make PYTHON=python3.11 run`.\n"
     )
     sys.exit(1)
+
+try:  # Debian's python3-minimal has a part of the standard library only
+    import ctypes  # noqa: F401
+    import json  # noqa: F401
+    import tomllib  # noqa: F401
+except ImportError as missing:
+    sys.stderr.write(
+        f"TuneDeck needs Python's whole standard library, and here is a part of it ({missing}): "
+        "`apt-get install python3 python3-venv` brings the rest.\n"
+    )
+    sys.exit(1)

@@ -70,8 +70,14 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _set_up(gpu: str, extras: tuple[str, ...], *, with_window: bool) -> Environment:
-    refuse_if_missing(missing_for_qt(os.environ, with_window=with_window), "TuneDeck")
-    environment = Environment(ROOT, user_cache_folder())
+    cache = user_cache_folder()
+    missing = missing_for_qt(os.environ, with_window=with_window)
+    if not (ROOT / ".venv").exists():  # all at once, not one more at each try
+        missing += missing_for_venv()
+    if not any((cache / "wheels").glob("*/*.whl")):
+        missing += missing_for_build(os.environ)
+    refuse_if_missing(missing, "TuneDeck")
+    environment = Environment(ROOT, cache)
     environment.ensure(extras, choice_for(gpu, os.environ))
     return environment
 
