@@ -1,0 +1,51 @@
+"""Plans and really loads a model on two remote devices; a process of its own, since devices stay.
+
+``python -m tests.engine.children.plan_on_boards MODEL ENDPOINT…`` prints one JSON list: for each of
+some placements the planned and the real ``MemoryPlan``.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from engine_bridge.child.allocated import allocated
+from engine_bridge.child.llama import GGML, Context, Model
+from engine_bridge.child.planner import Planner
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.settings.config import EngineConfig
+
+PLACEMENTS: tuple[dict[str, object], ...] = (
+    {},
+    {"n_gpu_layers": 5},
+    {"n_gpu_layers": 0},
+    {"kv_offload": False},
+    {"load_mode": "none"},
+)
+
+
+def really(config: EngineConfig) -> MemoryPlan:
+    model = Model.load(config.model_path, config)
+    context = Context.create(model, config)
+    try:
+        return allocated(context, config, 0.0)
+    finally:
+        context.close()
+        model.close()
+
+
+def main(path: str, *endpoints: str) -> None:
+    for endpoint in endpoints:
+        GGML.add_rpc_server(endpoint)
+    planner = Planner()
+    pairs = []
+    for placement in PLACEMENTS:
+        config = EngineConfig.from_values({"model_path": path} | placement)
+        pairs.append((planner.plan(config), really(config)))
+    planner.close()
+    sys.stdout.buffer.write(msgspec.json.encode(pairs))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,87 @@
+"""That plans hold where a model lies on several boards: here two processes that lend a CPU."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engine_bridge.child.llama import has_rpc
+from engine_bridge.memory_plan import MemoryPlan
+from tests.engine.children.plan_on_boards import PLACEMENTS
+from tests.tiny_model import TinyLlama, write_tiny_llama
+
+pytestmark = pytest.mark.engine
+
+_SERVE = "from engine_bridge.child.llama import GGML; GGML.serve_rpc({endpoint!r}, 1)"
+_START_S = 30.0
+
+
+@pytest.fixture
+def endpoints() -> Iterator[list[str]]:
+    """Two RPC servers on the loopback interface."""
+    if not has_rpc():
+        pytest.skip("this build of llama.cpp has no RPC")
+    found = [f"127.0.0.1:{_free_port()}" for _ in range(2)]
+    servers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _SERVE.format(endpoint=endpoint)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for endpoint in found
+    ]
+    try:
+        for endpoint in found:
+            _wait_for(endpoint)
+        yield found
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(endpoint: str) -> None:
+    host, port = endpoint.split(":")
+    deadline_s = time.monotonic() + _START_S
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < deadline_s, f"no RPC server at {endpoint}"
+        else:
+            return
+
+
+def test_that_every_board_holds_what_was_planned(endpoints: list[str], tmp_path: Path) -> None:
+    path = write_tiny_llama(tmp_path / "deep.gguf", TinyLlama(layers=8, vocab_tok=2048))
+    command = [sys.executable, "-m", "tests.engine.children.plan_on_boards", str(path)]
+    done = subprocess.run([*command, *endpoints], capture_output=True, timeout=120, check=True)
+    pairs = msgspec.json.decode(done.stdout, type=list[tuple[MemoryPlan, MemoryPlan]])
+    assert len(pairs) == len(PLACEMENTS)
+    for planned, real in pairs:
+        assert planned.effective == real.effective
+        assert [d.name for d in planned.devices] == ["RPC0", "RPC1", "CPU"]
+        for dry, loaded in zip(planned.devices, real.devices, strict=True):
+            assert (dry.weights, dry.kv) == (loaded.weights, loaded.kv)
+            # The last board's compute buffer is planned up to a few MiB too large, never too small.
+            assert loaded.compute <= dry.compute <= loaded.compute + 8 * 2**20
+        assert planned.bytes.weights_mapped == real.bytes.weights_mapped
+    everything, five, none = (planned for planned, _ in pairs[:3])
+    assert everything.effective is not None
+    assert everything.effective.n_gpu_layers == 9
+    assert all(device.kv > 0 for device in everything.devices[:2])
+    assert five.devices[-1].kv == 4 * (everything.bytes.kv // 8)
+    assert none.devices[-1].kv == everything.bytes.kv
