@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import shutil
@@ -37,6 +38,9 @@ _home = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     """Redirect settings and caches before anything reads them; models are linked, not copied."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ["HF_HUB_OFFLINE"] = "1"  # no test downloads 400 MB because a network is there
+    with contextlib.suppress(models.ModelMissingError):  # told by the tests that need it
+        models.find_gemma()
     home = Path(tempfile.mkdtemp(prefix="tunedeck-tests-"))
     config.stash[_home] = home
     for name in _XDG:
