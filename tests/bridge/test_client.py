@@ -122,7 +122,7 @@ def _answered(witness: Witness) -> list[int]:
 
 
 def test_that_only_the_newest_waiting_plan_is_sent(stage: Stage) -> None:
-    witness = stage.client("plans", "hold")
+    witness = stage.client("plans", "hold", limits=ClientLimits(plan_deadline_s=600.0))
     witness.wait_for_state(EngineState.READY)
     numbers = [witness.client.plan(EngineConfig(slots=slots)) for slots in range(1, 21)]
     assert numbers == list(range(1, 21))
