@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QWheelEvent
+from PySide6.QtGui import QFontMetricsF, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
@@ -124,7 +124,7 @@ class CommandView(QPlainTextEdit):
             return [self._command]
         # Only at spaces, and with every character kept: "--flag" is one word, and quoted spaces
         # belong to a path.
-        per_line = self._room_px() // max(1, self._character_px())
+        per_line = int(self._room_px() / max(1.0, self._character_px()))
         return textwrap.wrap(
             self._command,
             max(1, per_line),
@@ -137,8 +137,8 @@ class CommandView(QPlainTextEdit):
     def _text_px(self) -> int:
         return self.fontMetrics().horizontalAdvance(self._command)
 
-    def _character_px(self) -> int:
-        return self.fontMetrics().horizontalAdvance("m")
+    def _character_px(self) -> float:
+        return QFontMetricsF(self.font()).horizontalAdvance("m")
 
     def _room_px(self) -> int:
         return max(0, self.width() - 2 * (STEP_PX + _FRAME_PX))

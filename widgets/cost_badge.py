@@ -12,7 +12,7 @@ from widgets.theme import set_role
 
 CostLevel = Literal["live", "context", "reload"]
 # The widest badge: nothing may move when it appears or its seconds grow.
-_WIDEST = "new context 0.0 s"
+_WIDEST = "new context 00.0 s"
 
 
 class CostBadge(QWidget):

@@ -119,6 +119,7 @@ class StatusBanner(QFrame):
     def _set_actions(self, actions: Sequence[tuple[str, str]]) -> None:
         for button in self._buttons:
             self._actions.removeWidget(button)
+            button.hide()
             button.deleteLater()
         self._buttons = []
         for action, text in actions:
@@ -127,6 +128,7 @@ class StatusBanner(QFrame):
                 lambda _=False, action=action: self.action_requested.emit(action)
             )
             self._actions.addWidget(button)
+            button.show()
             self._buttons.append(button)
 
     def _on_more_toggled(self, is_open: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from engine_bridge.settings.domain import Value
@@ -65,8 +65,10 @@ class TunePanel(QFrame):
     def ensureWidgetVisible(self, widget: QWidget) -> None:
         """Scroll, and unfold a section where needed, until ``widget`` of a row can be seen."""
         for section in self._sections.values():
-            if section.isAncestorOf(widget):
+            if section.isAncestorOf(widget) and not section.is_open():
                 section.set_open(True)
+                # Else the rows get their place only when the event loop turns.
+                QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         self._scroll.ensureWidgetVisible(widget)
 
     def section(self, group: Group) -> Section:
@@ -148,18 +150,16 @@ class TunePanel(QFrame):
         layout.addLayout(_inset(self.memory_bar))
         layout.addWidget(self._scroll, 1)
         layout.addLayout(_inset(self._problems, PANEL_PADDING_PX))
-        self._measure()
 
-    def _measure(self) -> None:
+    def minimumSizeHint(self) -> QSize:
+        """Wide enough for the widest name, value and badge; any height."""
         widest = max(row.sizeHint().width() for row in self._rows.values())
-        room = widest + 2 * PANEL_PADDING_PX + _SCROLL_BAR_PX
-        self.setMinimumWidth(max(TUNE_WIDTH_PX, room))
+        width = max(TUNE_WIDTH_PX, widest + 2 * PANEL_PADDING_PX + _SCROLL_BAR_PX)
+        return QSize(width, super().minimumSizeHint().height())
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Measure again in another font."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._measure()
+    def sizeHint(self) -> QSize:
+        """As narrow as it may be; the conversation gets the rest."""
+        return QSize(self.minimumSizeHint().width(), super().sizeHint().height())
 
 
 def _inset(widget: QWidget, below_px: int = 0) -> QVBoxLayout:

@@ -1,0 +1,163 @@
+"""The command line: all of it readable, copied as it is, for the engine chosen."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from resources.tokens import DARK
+from tests.widgets.finding import child
+from widgets.command_bar import CommandBar
+from widgets.command_view import CommandView
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+SHORT = "llama serve -m tiny.gguf"
+PATH = "/data/two  spaces and a very-long-name/" + "x" * 150 + ".gguf"
+LONG = shlex.join(
+    ["llama", "serve", "-m", PATH, "-c", "131072", "-np", "4", "--no-kv-unified", "-fit", "off",
+     "-fa", "on", "-ctk", "q8_0", "-ctv", "q8_0", "--spec-type", "ngram-simple", "-ngl", "all"]
+)  # fmt: skip
+
+
+@pytest.fixture
+def bar(shown: Callable[[QWidget], None]) -> CommandBar:
+    made = CommandBar()
+    made.set_palette(DARK)
+    made.resize(1000, made.sizeHint().height())
+    shown(made)
+    return made
+
+
+def view(bar: CommandBar) -> CommandView:
+    return child(bar, CommandView)
+
+
+def copy_button(bar: CommandBar) -> QPushButton:
+    return child(bar, QPushButton)
+
+
+def note(bar: CommandBar) -> QLabel:
+    return child(bar, QLabel)
+
+
+def test_that_the_copy_is_the_command_to_the_letter(bar: CommandBar, qtbot: QtBot) -> None:
+    bar.set_export(LONG, (), {})
+    with qtbot.waitSignal(bar.copy_requested) as copied:
+        QTest.mouseClick(copy_button(bar), LEFT)
+    assert copied.args == [LONG]
+    assert QGuiApplication.clipboard().text() == LONG
+    assert bar.text() == LONG
+
+
+def test_that_the_copy_is_confirmed_in_place(bar: CommandBar, qtbot: QtBot) -> None:
+    bar.set_export(SHORT, (), {})
+    QApplication.processEvents()
+    before = copy_button(bar).geometry()
+    bar.copy()
+    QApplication.processEvents()
+    assert copy_button(bar).text() == "Copied"
+    assert copy_button(bar).geometry() == before
+    qtbot.waitUntil(lambda: copy_button(bar).text() == "Copy", timeout=4000)
+
+
+def test_that_there_is_nothing_to_copy_without_a_command(bar: CommandBar, qtbot: QtBot) -> None:
+    assert not copy_button(bar).isEnabled()
+    with qtbot.assertNotEmitted(bar.copy_requested):
+        bar.copy()
+    assert "once a model is chosen" in view(bar).placeholderText()
+
+
+def test_that_choosing_an_engine_is_told(bar: CommandBar, qtbot: QtBot) -> None:
+    engines = child(bar, QComboBox)
+    assert [engines.itemText(i) for i in range(engines.count())] == ["llama serve", "llama-server"]
+    with qtbot.waitSignal(bar.target_changed) as changed:
+        engines.setCurrentText("llama-server")
+    assert changed.args == ["llama-server"]
+    with qtbot.assertNotEmitted(bar.target_changed):
+        bar.set_targets(["vllm", "ollama"])
+    assert engines.currentText() == "vllm"
+
+
+def test_that_a_long_command_can_be_unfolded_to_show_all_of_it(bar: CommandBar) -> None:
+    unfold = child(bar, QToolButton)
+    bar.set_export(SHORT, (), {})
+    assert not unfold.isVisible()
+    folded = view(bar).height()
+    bar.set_export(LONG, (), {})
+    assert unfold.isVisible()
+    QTest.mouseClick(unfold, LEFT)
+    QApplication.processEvents()
+    assert view(bar).height() > folded
+    lines = view(bar).toPlainText().split("\n")
+    assert "".join(lines) == LONG
+    metrics = view(bar).fontMetrics()
+    assert all(metrics.horizontalAdvance(line) <= view(bar).width() for line in lines)
+    assert not view(bar).verticalScrollBar().maximum()
+    QTest.mouseClick(unfold, LEFT)
+    QApplication.processEvents()
+    assert view(bar).height() == folded
+
+
+def test_that_flags_are_never_broken_in_two(bar: CommandBar) -> None:
+    bar.set_export(LONG, (), {})
+    view(bar).set_wrapped(True)
+    for line in view(bar).toPlainText().split("\n"):
+        assert not line.rstrip().endswith("-")
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_that_a_selection_is_copied_as_it_stands_in_the_command(
+    bar: CommandBar, is_wrapped: bool
+) -> None:
+    bar.set_export(LONG, (), {})
+    view(bar).set_wrapped(is_wrapped)
+    cursor = view(bar).textCursor()
+    cursor.select(QTextCursor.SelectionType.Document)
+    view(bar).setTextCursor(cursor)
+    assert view(bar).createMimeDataFromSelection().text() == LONG
+
+
+def test_that_the_folded_line_scrolls_sideways(bar: CommandBar) -> None:
+    bar.set_export(LONG, (), {})
+    QApplication.processEvents()
+    at = view(bar).mapTo(bar, view(bar).rect().center())
+    QTest.wheelEvent(bar.windowHandle(), QPointF(at), QPoint(0, -120))
+    assert view(bar).horizontalScrollBar().value() > 0
+
+
+def test_that_a_selection_outlives_an_unchanged_command(bar: CommandBar) -> None:
+    bar.set_export(LONG, (), {})
+    cursor = view(bar).textCursor()
+    cursor.setPosition(6, QTextCursor.MoveMode.KeepAnchor)
+    view(bar).setTextCursor(cursor)
+    bar.set_export(LONG, (), {})
+    assert view(bar).textCursor().selectedText() == "llama "
+
+
+def test_that_what_is_not_carried_over_is_said_with_its_reason(bar: CommandBar) -> None:
+    bar.set_export(LONG, ("Threads as measured here.",), {"prefill_chunk_tok": "no such flag"})
+    assert "prefill_chunk_tok" in note(bar).text()
+    assert "Threads as measured here." in note(bar).text()
+    assert "no such flag" in note(bar).toolTip()
+    bar.set_export(LONG, (), {})
+    assert note(bar).text() == "Every setting is carried over."
+
+
+def test_that_nothing_moves_when_the_command_changes(bar: CommandBar) -> None:
+    def places() -> list[object]:
+        QApplication.processEvents()
+        return [bar.sizeHint(), view(bar).geometry(), copy_button(bar).geometry()]
+
+    before = places()
+    bar.set_export(SHORT, (), {})
+    assert places() == before
+    bar.set_export(LONG, ("a note",), {"prefill_chunk_tok": "no such flag"})
+    assert places() == before

@@ -1,0 +1,175 @@
+"""The look: readable colours, one place for every literal, dark and light alike."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
+
+from resources.theme import ICONS, contrast_ratio, mixed, stylesheet
+from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
+from widgets.theme import TuneTheme, app_icon, apply_theme, icon, set_role
+
+ROOT = Path(__file__).parents[2]
+PALETTES = (DARK, LIGHT)
+SURFACES = ("background", "panel", "raised")
+# WCAG 2.2: 4.5:1 for text, 3:1 for graphics that have to be told from their ground.
+TEXT_RATIO, GRAPHIC_RATIO = 4.5, 3.0
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    ("ink", "ground"), list(itertools.product(("text", "muted", "warning"), SURFACES))
+)
+def test_that_text_can_be_read_on_every_surface(palette: Palette, ink: str, ground: str) -> None:
+    assert contrast_ratio(getattr(palette, ink), getattr(palette, ground)) >= TEXT_RATIO
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+def test_that_accents_can_be_read_and_carry_text(palette: Palette) -> None:
+    assert contrast_ratio(palette.on_accent, palette.accent) >= TEXT_RATIO
+    assert contrast_ratio(palette.accent, palette.panel) >= TEXT_RATIO
+    chosen_segment = mixed(palette.raised, palette.accent, 0.25)
+    assert contrast_ratio(palette.text, chosen_segment) >= TEXT_RATIO
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+@pytest.mark.parametrize("series", ["weights", "kv", "compute", "draft", "others", "good"])
+def test_that_series_stand_out_from_the_panel(palette: Palette, series: str) -> None:
+    ratio = contrast_ratio(getattr(palette, series), palette.panel)
+    # The light grey of other programs is the brief's own and carries no text.
+    assert ratio >= (2.9 if series == "others" else GRAPHIC_RATIO)
+
+
+def test_that_contrast_agrees_with_known_pairs() -> None:
+    assert contrast_ratio("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast_ratio("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+def test_that_icons_of_the_stylesheet_exist_in_the_palettes_colour(palette: Palette) -> None:
+    paths = re.findall(r'url\("([^"]+)"\)', stylesheet(palette, 9.0))
+    assert paths
+    for path in paths:
+        assert palette.muted in Path(path).read_text(encoding="utf-8")
+
+
+def test_that_other_icons_take_their_colour_from_the_palette() -> None:
+    for path in ICONS.glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        is_fixed = path.stem == "tunedeck" or path.stem.endswith(("-dark", "-light"))
+        assert is_fixed or "currentColor" in text, path.name
+
+
+def test_that_small_text_follows_the_body_size() -> None:
+    sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)pt", stylesheet(DARK, 13.5))}
+    assert sizes == {round(13.5 * SMALL_SCALE, 2)}
+
+
+def test_that_a_role_changes_what_a_label_looks_like(qtbot: QtBot, themed: QApplication) -> None:
+    label = QLabel("8,192")
+    qtbot.addWidget(label)
+    label.ensurePolished()
+    body_pt = label.fontInfo().pointSizeF()
+    set_role(label, "hint")
+    assert label.fontInfo().pointSizeF() < body_pt
+    assert label.palette().color(QPalette.ColorRole.WindowText) == QColor(DARK.muted)
+
+
+def test_that_every_digit_is_as_wide_as_the_others(qtbot: QtBot, themed: QApplication) -> None:
+    label = QLabel()
+    qtbot.addWidget(label)
+    label.ensurePolished()
+    metrics = label.fontMetrics()
+    assert len({metrics.horizontalAdvance(digit * 8) for digit in "0123456789"}) == 1
+
+
+def test_that_the_font_scales(themed: QApplication) -> None:
+    before = themed.font().pointSizeF()
+    apply_theme(themed, DARK, 1.5)
+    assert themed.font().pointSizeF() == pytest.approx(1.5 * before)
+
+
+def test_that_the_theme_follows_the_system(qtbot: QtBot, themed: QApplication) -> None:
+    theme = TuneTheme(themed)
+    other = LIGHT if theme.palette is DARK else DARK
+    with qtbot.waitSignal(theme.palette_changed) as changed:
+        theme.use(other)
+    assert changed.args == [other]
+    assert themed.palette().color(QPalette.ColorRole.Window) == QColor(other.background)
+    theme.deleteLater()
+
+
+def test_that_icons_are_drawn_in_the_colour_asked_for(themed: QApplication) -> None:
+    image = icon("close", "#FF0000").pixmap(16, 16).toImage()
+    inks = {
+        image.pixelColor(x, y).name()
+        for x, y in itertools.product(range(16), range(16))
+        if image.pixelColor(x, y).alpha() == 255
+    }
+    assert inks == {"#ff0000"}
+    assert not app_icon().isNull()
+
+
+# --- No literal outside resources -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted([*ROOT.glob("widgets/**/*.py"), *ROOT.glob("app/**/*.py")]),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_that_no_colour_or_font_is_written_outside_resources(path: Path) -> None:
+    found = list(literals(ast.parse(path.read_text(encoding="utf-8"))))
+    assert not found, f"{path}: {found}"
+
+
+def test_that_the_search_for_literals_finds_them() -> None:
+    lies = """
+QColor("#12151A"); QColor(1, 2, 3); Qt.GlobalColor.red; QFont("Inter"); font.setPointSize(9)
+x.setStyleSheet("color: rgb(1, 2, 3)"); y = "border: 1px solid #fff"; QColor("red")
+"""
+    assert len(list(literals(ast.parse(lies)))) == 8
+
+
+_COLOUR_TEXT = re.compile(r"#[0-9A-Fa-f]{6}\b|#[0-9A-Fa-f]{3}\b|\brgba?\(|\bhsla?\(")
+_TAKES_NO_LITERAL = {
+    "QColor", "QFont", "setPointSize", "setPointSizeF", "setPixelSize", "setFamily", "setFamilies",
+}  # fmt: skip
+_CLEAR = {"transparent"}
+
+
+def literals(tree: ast.AST) -> Iterator[str]:
+    """Colours and fonts written out in ``tree``, docstrings left alone."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and any(isinstance(arg, ast.Constant) for arg in node.args):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in _TAKES_NO_LITERAL:
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("GlobalColor"):
+            if node.attr not in _CLEAR:
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # QColor("#…") was counted by its call.
+            is_bare = re.fullmatch(_COLOUR_TEXT, node.value) is not None
+            if id(node) not in docstrings and not is_bare and _COLOUR_TEXT.search(node.value):
+                yield f"line {node.lineno}: {node.value!r}"
+
+
+def test_that_transparent_is_no_colour() -> None:
+    assert Qt.GlobalColor.transparent.name in _CLEAR

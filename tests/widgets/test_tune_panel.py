@@ -1,0 +1,176 @@
+"""The tune column: all rows, folded sections, problems with repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.row import Group
+from engine_bridge.settings.rules import Problem, problems_of
+from engine_bridge.settings.table import SETTINGS
+from resources.tokens import DARK, LIGHT
+from tests.widgets.finding import child
+from widgets.theme import apply_theme
+from widgets.tune_panel import TunePanel
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+BROKEN = EngineConfig(cache_type_v="q8_0", flash_attn="off", batch_tok=2)
+
+
+@pytest.fixture
+def panel(shown: Callable[[QWidget], None]) -> TunePanel:
+    made = TunePanel(SETTINGS)
+    made.set_palette(DARK)
+    made.resize(made.minimumSizeHint().width(), 800)
+    shown(made)
+    return made
+
+
+def repair_buttons(panel: TunePanel) -> list[QPushButton]:
+    buttons = panel.findChildren(QPushButton)
+    return [b for b in buttons if b.accessibleName().startswith("Repair: ") and b.isVisible()]
+
+
+def test_that_there_is_a_row_for_every_setting_but_the_model(panel: TunePanel) -> None:
+    keys = [row.key for row in panel.rows()]
+    assert keys == [s.key for s in SETTINGS if s.group is not Group.MODEL]
+    with pytest.raises(KeyError):
+        panel.row("model_path")
+
+
+def test_that_main_rows_stand_open_and_the_others_unfold(panel: TunePanel) -> None:
+    assert panel.row("slots").isVisible()
+    assert not panel.row("temperature").isVisible()
+    panel.section(Group.SAMPLING).set_open(True)
+    assert panel.row("temperature").isVisible()
+    assert not panel.row("threads").isVisible()
+
+
+def test_that_a_section_unfolds_by_keyboard(panel: TunePanel) -> None:
+    section = panel.section(Group.PLACEMENT)
+    button = child(section, QPushButton)
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert section.is_open()
+    assert "open" in button.accessibleName()
+
+
+def test_that_moves_of_any_row_go_out(panel: TunePanel) -> None:
+    changed: list[tuple[str, object]] = []
+    changing: list[tuple[str, object]] = []
+    panel.changed.connect(lambda key, value: changed.append((key, value)))
+    panel.changing.connect(lambda key, value: changing.append((key, value)))
+    fader = panel.row("ctx_per_slot_tok").fader
+    QTest.mousePress(fader, LEFT, pos=fader.handle_position())
+    QTest.mouseMove(fader, fader.position_of(8192))
+    QTest.mouseRelease(fader, LEFT, pos=fader.position_of(8192))
+    panel.row("seed").set_value(7)
+    panel.row("seed").reset()
+    assert changing == [("ctx_per_slot_tok", 8192)]
+    assert changed == [("ctx_per_slot_tok", 8192), ("seed", -1)]
+
+
+def test_that_all_values_can_be_set_at_once(panel: TunePanel) -> None:
+    wanted = EngineConfig(slots=7, cache_type_k="q4_0", n_gpu_layers="all", temperature=0.33)
+    panel.set_values(wanted.values())
+    shown = {row.key: row.value() for row in panel.rows()}
+    assert shown == {k: v for k, v in wanted.values().items() if k in shown}
+
+
+def test_that_problems_are_listed_with_what_their_repair_does(panel: TunePanel) -> None:
+    problems = problems_of(BROKEN)
+    panel.set_problems(problems)
+    asked: list[Problem] = []
+    panel.repair_requested.connect(asked.append)
+    buttons = repair_buttons(panel)
+    assert len(buttons) == sum(bool(problem.fix) for problem in problems)
+    assert buttons[0].text().lower() == "set flash attention to auto"
+    assert "q8_0" in panel.row("cache_type_v").hint()
+    QTest.mouseClick(buttons[0], LEFT)
+    assert asked == [problems[0]]
+
+
+def test_that_solved_problems_leave_list_and_rows(panel: TunePanel) -> None:
+    panel.row("cache_type_v").set_hint("half of f16")
+    panel.set_problems(problems_of(BROKEN))
+    panel.set_problems(())
+    assert repair_buttons(panel) == []
+    assert panel.row("cache_type_v").hint() == "half of f16"
+
+
+def test_that_a_problem_without_a_repair_has_no_button(panel: TunePanel) -> None:
+    panel.set_problems((Problem(("slots",), "Too much."),))
+    assert repair_buttons(panel) == []
+    assert panel.row("slots").hint() == "Too much."
+
+
+def test_that_problems_of_settings_without_a_row_are_listed_too(panel: TunePanel) -> None:
+    panel.set_problems((Problem(("model_path",), "There is no such file."),))
+    panel.set_problems(())
+
+
+def test_that_faders_stay_where_they_are_when_problems_appear(panel: TunePanel) -> None:
+    row = panel.row("ctx_per_slot_tok")
+    before = row.mapTo(panel, QPoint()), row.width()
+    panel.set_problems(problems_of(BROKEN))
+    QApplication.processEvents()
+    assert (row.mapTo(panel, QPoint()), row.width()) == before
+
+
+def test_that_only_the_keys_named_can_be_moved(panel: TunePanel) -> None:
+    panel.set_enabled_keys({"slots"})
+    assert [row.key for row in panel.rows() if row.isEnabled()] == ["slots"]
+
+
+def test_that_any_row_can_be_brought_into_sight(panel: TunePanel) -> None:
+    row = panel.row("max_new_tok")
+    panel.ensureWidgetVisible(row.fader)
+    assert row.isVisible()
+    assert not row.fader.visibleRegion().isEmpty()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_that_no_name_or_number_is_cut_off(
+    panel: TunePanel, themed: QApplication, scale: float
+) -> None:
+    apply_theme(themed, LIGHT, scale)
+    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+    for row in panel.rows():
+        row.set_badge("new context 12.5 s", "context")
+    QApplication.processEvents()
+    panel.resize(panel.minimumSizeHint().width(), 800)
+    QApplication.processEvents()
+    for row in panel.rows():
+        name = row._name
+        assert name.text() == row.setting.label, (row.setting.label, name.width())
+        value = row.control.value_widget
+        assert value.width() >= value.minimumSizeHint().width(), row.key
+
+
+def test_that_every_control_has_a_name_and_a_place_in_the_tab_order(panel: TunePanel) -> None:
+    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+    reachable = [
+        widget
+        for widget in panel.findChildren(QWidget)
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
+    ]
+    assert len(reachable) > 40
+    nameless = [w for w in reachable if not w.accessibleName() and not getattr(w, "text", str)()]
+    assert not nameless
+    start = widget = reachable[0]
+    met = set()
+    while True:
+        met.add(widget)
+        following = widget.nextInFocusChain()
+        if following is start or following is None:
+            break
+        widget = following
+    assert set(reachable) <= met
