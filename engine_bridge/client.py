@@ -80,9 +80,7 @@ class EngineClient(QObject):
         self._stall_timer.setSingleShot(False)
 
     def _timer(self, interval_s: float, slot: Callable[[], None]) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.setInterval(round(interval_s * 1000))
+        timer = QTimer(self, singleShot=True, interval=round(interval_s * 1000))
         timer.timeout.connect(slot)
         return timer
 
@@ -271,8 +269,6 @@ class EngineClient(QObject):
         match event:
             case PlanReady(plan_id=number) | Refused(command="plan", request_id=number):
                 self._send_plan(self._plans.answered(number))
-            case _:
-                pass
 
     def _on_stderr_ready(self) -> None:
         if self._process is None:
@@ -371,9 +367,9 @@ class EngineClient(QObject):
             self.start()
 
     def _release(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.deleteLater()
+        if self._process is not None:
+            self._process.deleteLater()
+        self._process = None
         self._life.stage = Stage.OVER
         self._life.reader.clear()
         self._turn_timer.stop()
