@@ -82,8 +82,7 @@ def _slots(s: Situation) -> str:
     if room is None:
         return ""
     most = min(room, 256)
-    more = "at least 256" if room >= 256 else f"{most}"
-    return f"memory has room for {more} conversations of this length"
+    return f"room for {most}{'+' if room > most else ''} conversations of this length"
 
 
 def _pool(s: Situation) -> str:
@@ -110,7 +109,7 @@ def _cache(key: str) -> Callable[[Situation], str]:
 
 def _flash(s: Situation) -> str:
     if s.config.flash_attn == "auto" and s.effective is not None:
-        return f"auto; the engine took {s.effective.flash_attn}"
+        return f"auto takes {s.effective.flash_attn} for this model and device"
     return ""
 
 
@@ -139,7 +138,7 @@ def _layers(s: Situation) -> str:
 def _threads(key: str) -> Callable[[Situation], str]:
     def words(s: Situation) -> str:
         if getattr(s.config, key) == "auto" and s.effective is not None:
-            return f"auto is {getattr(s.effective, key)} here"
+            return f"auto takes {getattr(s.effective, key)} here"
         return ""
 
     return words

@@ -90,7 +90,7 @@ class Tour(QObject):
             Step("3-answered", lambda: None, self._both_answered, self._fault_of_answers,
                  timeout_s=180),
             Step("4-drag", self._drag_context, self._is_predicted, self._fault_of_drag),
-            Step("5-applied", self._apply, self._is_applied, self._fault_of_applied),
+            Step("5-applied", self._release, self._is_applied, self._fault_of_applied),
             Step("6-export", self._copy, lambda: True, self._fault_of_export),
         ]  # fmt: skip
 
@@ -164,12 +164,13 @@ class Tour(QObject):
             return "dragging committed the value before the fader was released"
         return ""
 
-    def _apply(self) -> None:
+    def _release(self) -> None:
         fader = self._window.tune.row("ctx_per_slot_tok").fader
         QTest.mouseRelease(fader, Qt.MouseButton.LeftButton, pos=fader.handle_position())
-        self._window.top.apply_button.click()
 
     def _is_applied(self) -> bool:
+        if self._window.top.apply_button.isEnabled():
+            self._window.top.apply_button.click()
         applied = self._desk.session.applied
         return applied is not None and applied.config.ctx_per_slot_tok == 8192
 

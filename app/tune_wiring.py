@@ -20,7 +20,11 @@ from widgets.cost_badge import CostLevel
 from widgets.top_bar import TopBar
 from widgets.tune_panel import TunePanel
 
-_LEVELS: dict[Applies, CostLevel] = {Applies.LIVE: "live", Applies.CONTEXT: "context", Applies.RELOAD: "reload"}
+_LEVELS: dict[Applies, CostLevel] = {
+    Applies.LIVE: "live",
+    Applies.CONTEXT: "context",
+    Applies.RELOAD: "reload",
+}
 # Settings that say nothing while another one is off.
 _DEPENDENT = {
     "ctx_total_tok": ("kv_unified", True),
@@ -115,9 +119,11 @@ class TuneWiring(QObject):
 
     def _refresh_rows(self, problems: tuple[Problem, ...]) -> None:
         applied = self._session.applied
-        effective = applied.effective if applied else None
         candidate = self._session.candidate
         plan = self._session.plan
+        effective = applied.effective if applied else None
+        if applied is not None and plan is not None and candidate != applied.config:
+            effective = plan.effective or effective
         situation = Situation(
             candidate, self._session.model, plan, effective, self._desk.has_gpu,
             self._desk.acceptance,
@@ -137,7 +143,7 @@ class TuneWiring(QObject):
             cost = self._session.cost_of(key)
             shown = cost or setting.applies
             row.set_badge(self._cost_words(shown), _LEVELS[shown])
-            row.set_effective(_effective_words(key, candidate, applied, effective))
+            row.set_effective(_effective_words(key, candidate, effective))
         self._tune.set_enabled_keys(self._enabled_keys(candidate))
 
     def _cost_words(self, cost: Applies) -> str:
@@ -192,13 +198,12 @@ class TuneWiring(QObject):
 
 
 def _effective_words(
-    key: str, candidate: EngineConfig, applied: Applied | None, effective: EffectiveConfig | None
+    key: str, candidate: EngineConfig, effective: EffectiveConfig | None
 ) -> str | None:
-    """What the engine made of an applied setting, where that is not what was asked for."""
-    if applied is None or effective is None or not hasattr(effective, key):
+    """What the engine makes of a setting, where that is not what is asked for."""
+    if effective is None or not hasattr(effective, key):
         return None
-    value = getattr(candidate, key)
     made = getattr(effective, key)
-    if value != getattr(applied.config, key) or made == value:
+    if made in (getattr(candidate, key), "auto"):
         return None
     return f"{made:,}" if isinstance(made, int) and not isinstance(made, bool) else str(made)
