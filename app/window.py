@@ -102,6 +102,8 @@ class Window(QMainWindow):
     def _build(self) -> None:
         self._middle = QTabWidget()
         self._middle.setDocumentMode(True)
+        self._middle.setAccessibleName("Chat and charts")
+        self._middle.tabBar().setAccessibleName("Chat or charts")
         self._middle.addTab(self.chat, "Chat")
         self._middle.tabBar().hide()
         self._columns = QSplitter(Qt.Orientation.Horizontal)

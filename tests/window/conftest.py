@@ -1,0 +1,53 @@
+"""The whole program in a test: a real window on a real engine with a tiny model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.desk import Desk
+from app.window import Window
+from engine_bridge.settings.config import EngineConfig
+from resources.tokens import DARK
+from widgets.theme import apply_theme
+
+# A loaded machine of two cores may take this long for what takes it a second alone.
+PATIENCE_MS = 60_000
+
+
+@pytest.fixture
+def open_window(qapp: QApplication, qtbot: QtBot) -> Iterator[Callable[..., Window]]:
+    """Open a window; the engine process is started with it. All is closed after the test."""
+    windows: list[Window] = []
+    font, palette = qapp.font(), qapp.palette()
+    apply_theme(qapp, DARK)
+
+    def open_(**values: object) -> Window:
+        config = EngineConfig.from_values({"threads": 1, "ctx_per_slot_tok": 512, **values})
+        window = Window(Desk(config), DARK)
+        windows.append(window)
+        window.show()
+        window.desk.open()
+        return window
+
+    yield open_
+    for window in windows:
+        window.close()
+        window.desk.deleteLater()
+        window.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
+@pytest.fixture
+def loaded_window(open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_path: Path) -> Window:
+    """A window with the tiny chat model loaded, greedy, at most 64 tokens an answer."""
+    window = open_window(temperature=0.0, max_new_tok=64)
+    window.engine_wiring.load(str(tiny_chat_path))
+    qtbot.waitUntil(lambda: window.desk.session.applied is not None, timeout=PATIENCE_MS)
+    return window
