@@ -9,9 +9,11 @@ Floats = npt.NDArray[np.float64]
 
 # Half the length of the dash that stands for a point without neighbours, seconds: 2 to 3 pixels.
 _DASH_S = 0.4
+# Beyond the edges of any chart, and still harmless to a painter.
+_FAR_OUTSIDE = 100.0
 
 
-def drawable(times_s: Floats, values: Floats, top: float) -> tuple[Floats, Floats]:
+def drawable(times_s: Floats, values: Floats, shares_per_value: float) -> tuple[Floats, Floats]:
     """A line as shares of the axis.
 
     What is not finite becomes a gap. A point with a gap on both sides becomes a short dash, since a
@@ -20,13 +22,14 @@ def drawable(times_s: Floats, values: Floats, top: float) -> tuple[Floats, Float
     Args:
         times_s: (n,) seconds.
         values: (n,).
-        top: Top of the axis, above 0.
+        shares_per_value: 1 / the value at the top of the axis.
 
     Returns:
-        (m,) seconds and (m,) shares of ``top``, NaN in gaps, m at least n.
+        (m,) seconds and (m,) shares of the axis, NaN in gaps, m at least n.
     """
     finite = np.isfinite(times_s) & np.isfinite(values)
-    shares = np.where(finite, values, np.nan) / top
+    shares = np.where(finite, values, np.nan) * shares_per_value
+    shares.clip(-_FAR_OUTSIDE, _FAR_OUTSIDE, out=shares)
     padded = np.concatenate(([False], finite, [False]))
     alone = np.flatnonzero(finite & ~padded[:-2] & ~padded[2:])
     if not alone.size:

@@ -47,7 +47,7 @@ class MemoryChart(ChartFrame):
         )
         # The whole stack is drawn first and each lower part over it.
         self._areas = [self.plot.add_curve(-index) for index in range(len(MemoryParts._fields))]
-        self._predicted = self.plot.add_curve(3)
+        self._predicted = self.plot.add_curve(3, is_broken=True)
         self._capacity = self.plot.add_level()
         self._candidate = self.plot.add_level()
         self._view = MemoryView()

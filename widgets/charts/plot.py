@@ -13,7 +13,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QGraphicsGridLayout, QToolTip, QWidget
 
 from engine_bridge.metrics.meters import WINDOW_S, Marker
 from resources.theme import mixed
@@ -35,6 +35,9 @@ _HEADROOM = 1.07
 LINE_PX = 1.5
 """Width of a line that shows a measurement."""
 
+DOT_PX = 2 * STEP_PX
+"""Size of a dot that stands for one event."""
+
 # A label may reach so far beyond its axis, or pyqtgraph leaves it out.
 _LABEL_REACH_PX = 10 * STEP_PX
 # How near the pointer has to be, in pixels.
@@ -50,7 +53,7 @@ def pen(colour: str, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidL
     return made
 
 
-class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
     """The last two minutes of some series. Cannot be zoomed: its window is its meaning."""
 
     def __init__(
@@ -63,7 +66,7 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             unit_per_value: Units of the axis per unit of the data, e.g. 1000 for ms of seconds.
             parent: The parent widget.
         """
-        super().__init__(parent, enableMenu=False)
+        super().__init__(parent)
         self._colours = DARK
         self._steady = SteadyTop(floor)
         self._unit_per_value = unit_per_value
@@ -71,24 +74,15 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._markers: tuple[Marker, ...] = ()
         self._shown_top = 0.0
         self._is_blank = False
+        self.enableMouse(False)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self.setMinimumHeight(12 * STEP_PX)
-        item = self.getPlotItem()
-        item.hideButtons()
-        item.setMouseEnabled(False, False)
-        item.setContentsMargins(0, 0, 4 * STEP_PX, 0)
-        self._view = item.getViewBox()
-        self._view.setDefaultPadding(0)
-        self._view.disableAutoRange()
+        self._view = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
         self._view.setRange(xRange=(-WINDOW_S, 0), yRange=(0, _HEADROOM), padding=0)
-        self._left, self._bottom = item.getAxis("left"), item.getAxis("bottom")
-        for axis in (self._left, self._bottom):
-            axis.setStyle(
-                tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=_LABEL_REACH_PX
-            )
-        self._bottom.setStyle(tickTextOffset=STEP_PX)
-        self._bottom.setTicks([list(_TIME_TICKS)])
+        self._view.disableAutoRange()
+        self._left, self._bottom = pg.AxisItem("left"), pg.AxisItem("bottom")
+        self._lay_out()
         self._grid = self.add_curve(-10)
         self._change_lines = self.add_curve(10)
         self._grid.setData([], [])
@@ -99,24 +93,38 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     # --- What is in it ------------------------------------------------------------------
 
-    def add_curve(self, z: float) -> pg.PlotCurveItem:
-        """A curve above those of lower ``z``; draw it with ``draw``."""
+    def add_curve(self, z: float, is_broken: bool = False) -> pg.PlotCurveItem:
+        """A curve above those of lower ``z``; draw it with ``draw``.
+
+        Args:
+            z: Place in the stack.
+            is_broken: Whether its pen is dashed or dotted.
+        """
         curve = pg.PlotCurveItem(connect="finite", antialias=False)
+        # Lines piece by piece are the fastest, but each piece begins its dashes anew.
+        curve.setSegmentedLineMode("off" if is_broken else "on")
         curve.setZValue(z)
-        self.addItem(curve, ignoreBounds=True)
+        self._view.addItem(curve, ignoreBounds=True)
         return curve
+
+    def add_dots(self, z: float) -> pg.ScatterPlotItem:
+        """Dots whose places are given in seconds and shares of the axis."""
+        dots = pg.ScatterPlotItem(pxMode=True, pen=None, symbol="o", size=DOT_PX)
+        dots.setZValue(z)
+        self._view.addItem(dots, ignoreBounds=True)
+        return dots
 
     def add_level(self, z: float = 5) -> pg.InfiniteLine:
         """A horizontal line for a limit, hidden until ``place_level`` puts it somewhere."""
         line = pg.InfiniteLine(angle=0, movable=False)
         line.setZValue(z)
         line.hide()
-        self.addItem(line, ignoreBounds=True)
+        self._view.addItem(line, ignoreBounds=True)
         return line
 
     def draw(self, curve: pg.PlotCurveItem, times_s: Floats, values: Floats) -> None:
         """Show a series in a curve; ``follow`` first."""
-        x, y = drawable(times_s, values * self._unit_per_value, self._steady.top)
+        x, y = drawable(times_s, values, self._unit_per_value / self._steady.top)
         curve.setData(x, y, connect="finite", skipFiniteCheck=False)
 
     def place_level(self, line: pg.InfiniteLine, value: float | None) -> None:
@@ -129,7 +137,7 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def share(self, value: float) -> float:
         """Where ``value`` stands on the axis: 0 at the bottom, 1 at the top tick."""
-        return value * self._unit_per_value / self._steady.top
+        return value * (self._unit_per_value / self._steady.top)
 
     def follow(self, highest: float | None, now_s: float) -> None:
         """Let the axis follow the highest value that is to be shown."""
@@ -201,6 +209,11 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             return True
         return bool(super().viewportEvent(event))
 
+    @property
+    def view(self) -> pg.ViewBox:
+        """The area between the axes: seconds across, shares of the axis up."""
+        return self._view
+
     def hover_text_at(self, place: QPoint) -> str:
         """What the card at a place of the viewport says, as HTML; empty outside the plot."""
         at = self._view.mapSceneToView(self.mapToScene(place))
@@ -221,6 +234,26 @@ class TimePlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         return _NEAR_PX * width, _NEAR_PX * height
 
     # --- Inside -------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        """Axes left of and below the view; pyqtgraph's PlotItem would bring menus and buttons."""
+        grid = QGraphicsGridLayout()
+        grid.setSpacing(0)
+        grid.setContentsMargins(0, 0, 4 * STEP_PX, 0)
+        grid.addItem(self._left, 0, 0)
+        grid.addItem(self._view, 0, 1)
+        grid.addItem(self._bottom, 1, 1)
+        whole = pg.GraphicsWidget()
+        whole.setLayout(grid)
+        self.setCentralWidget(whole)
+        for axis in (self._left, self._bottom):
+            axis.linkToView(self._view)
+            axis.setZValue(0.5)
+            axis.setStyle(
+                tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=_LABEL_REACH_PX
+            )
+        self._bottom.setStyle(tickTextOffset=STEP_PX)
+        self._bottom.setTicks([list(_TIME_TICKS)])
 
     def _measure(self) -> None:
         font = small_font(self.font())

@@ -37,7 +37,7 @@ def ticks(top: float) -> list[tuple[float, str]]:
 def tick_text(value: float, step: float) -> str:
     """A tick with the decimals that its step needs; powers of ten where it would not fit."""
     if value >= 99_999.5 or step < 1e-4:
-        return f"{value:.0e}".replace("e+", "e")
+        return f"{value:.1e}".replace("e+", "e")
     decimals = next(d for d in range(7) if math.isclose(round(step, d), step, rel_tol=1e-6))
     return f"{value:,.{decimals}f}"
 

@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QWidget
 from engine_bridge.metrics.meters import Marker, TpotView
 from engine_bridge.metrics.stream_meter import StreamSeries
 from resources.theme import mixed
-from resources.tokens import STEP_PX, Palette
+from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
-from widgets.charts.plot import LINE_PX, TimePlot, pen
+from widgets.charts.plot import DOT_PX, LINE_PX, TimePlot, pen
 from widgets.charts.words import milliseconds, tok_per_s
 from widgets.legend_line import Entry
 
@@ -28,7 +28,6 @@ _THICK_LINES = 4
 # A stream is known by colour and by the mark at the end of its line; glyphs for the legend.
 _MARKS = ("o", "s", "t1", "d", "t", "star")
 _GLYPHS = ("●", "■", "▲", "◆", "▼", "★")
-_MARK_PX = 2 * STEP_PX
 
 
 class _Lines(NamedTuple):
@@ -52,9 +51,7 @@ class TpotChart(ChartFrame):
         )
         self._lines: list[_Lines] = []
         self._slots: tuple[int, ...] = ()
-        self._ends = pg.ScatterPlotItem(pxMode=True, pen=None)
-        self._ends.setZValue(4)
-        self.plot.addItem(self._ends, ignoreBounds=True)
+        self._ends = self.plot.add_dots(4)
         self._limit = self.plot.add_level()
         self._view = TpotView()
         self.plot.set_hover_text(self._hover_text)
@@ -91,7 +88,9 @@ class TpotChart(ChartFrame):
 
     def _draw_streams(self, streams: Sequence[StreamSeries]) -> None:
         while len(self._lines) < len(streams):
-            self._lines.append(_Lines(self.plot.add_curve(2), self.plot.add_curve(1)))
+            self._lines.append(
+                _Lines(self.plot.add_curve(2), self.plot.add_curve(1, is_broken=True))
+            )
         slots = tuple(series.slot for series in streams)
         if slots != self._slots:
             self._slots = slots
@@ -116,7 +115,7 @@ class TpotChart(ChartFrame):
             "pos": (series.times_s[place], self.plot.share(float(series.tpot_s[place]))),
             "symbol": _MARKS[series.slot % len(_MARKS)],
             "brush": QColor(self._colour(series.slot)),
-            "size": _MARK_PX,
+            "size": DOT_PX,
         }
 
     def _paint_lines(self) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.meters import Marker
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView
-from resources.tokens import STEP_PX, Palette
+from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
 from widgets.charts.plot import TimePlot, pen
 from widgets.charts.words import number, seconds_number, seconds_text
-
-_DOT_PX = 2 * STEP_PX
 
 
 class TtftChart(ChartFrame):
@@ -33,8 +30,7 @@ class TtftChart(ChartFrame):
             ("ttft", "goodput"),
             parent=parent,
         )
-        self._dots = pg.ScatterPlotItem(size=_DOT_PX, symbol="o", pxMode=True, pen=None)
-        self.plot.addItem(self._dots, ignoreBounds=True)
+        self._dots = self.plot.add_dots(0)
         self._limit = self.plot.add_level()
         self._view = TtftView()
         self.plot.set_hover_text(self._hover_text)
@@ -62,7 +58,8 @@ class TtftChart(ChartFrame):
         limit = view.limit_s
         self.plot.follow(top if limit is None else max(top or 0.0, limit), now_s)
         finite = np.isfinite(view.times_s) & np.isfinite(view.ttft_s)
-        self._dots.setData(view.times_s[finite], view.ttft_s[finite] * self.plot.share(1.0))
+        shares = [self.plot.share(float(ttft)) for ttft in view.ttft_s[finite]]
+        self._dots.setData(view.times_s[finite], shares)
         self.plot.place_level(self._limit, limit)
         self.plot.set_markers(markers)
         self.show_empty(top is None)

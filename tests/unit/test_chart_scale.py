@@ -1,0 +1,117 @@
+"""Axes, lines and words of the charts, without Qt."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widgets.charts import words
+from widgets.charts.line import drawable, highest
+from widgets.charts.scale import SteadyTop, nice_top, ticks
+
+GIB = 1 << 30
+
+
+@given(value=st.floats(1e-12, 1e300))
+def test_that_a_top_is_round_and_just_above_the_value(value: float) -> None:
+    top = nice_top(value)
+    assert value <= top * (1 + 1e-9)
+    assert top <= 1.7 * value
+
+
+@given(value=st.floats(1e-9, 1e300))
+def test_that_an_axis_has_three_to_five_different_labels(value: float) -> None:
+    marks = ticks(nice_top(value))
+    assert 3 <= len(marks) <= 5
+    assert marks[-1][0] == 1.0
+    assert len({text for _, text in marks}) == len(marks)
+    assert all(len(text) <= 7 for _, text in marks)
+
+
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        (25.0, ["5", "10", "15", "20", "25"]),
+        (1.2, ["0.4", "0.8", "1.2"]),
+        (0.05, ["0.01", "0.02", "0.03", "0.04", "0.05"]),
+        (1000.0, ["250", "500", "750", "1,000"]),
+    ],
+)
+def test_that_ticks_read_well(top: float, expected: list[str]) -> None:
+    assert [text for _, text in ticks(top)] == expected
+
+
+def test_that_an_axis_grows_at_once() -> None:
+    steady = SteadyTop(1.0)
+    assert steady.follow(43.0, 0.0) == 50.0
+    assert steady.follow(51.0, 0.1) == 60.0
+
+
+def test_that_an_axis_shrinks_only_after_it_was_too_large_for_a_while() -> None:
+    steady = SteadyTop(1.0)
+    steady.follow(90.0, 0.0)
+    tops = [steady.follow(10.0, float(second)) for second in range(1, 15)]
+    assert tops[:10] == [100.0] * 10
+    assert tops[-1] == 15.0
+
+
+def test_that_one_high_value_keeps_the_axis_from_shrinking() -> None:
+    steady = SteadyTop(1.0)
+    for second in range(40):
+        steady.follow(90.0 if second % 8 == 0 else 10.0, float(second))
+    assert steady.top == 100.0
+
+
+def test_that_an_axis_never_goes_below_its_floor_or_beyond_all_numbers() -> None:
+    steady = SteadyTop(2.0)
+    assert steady.follow(None, 0.0) == 2.0
+    assert steady.follow(1e-300, 1.0) == 2.0
+    assert math.isfinite(steady.follow(1.7e308, 2.0))
+
+
+def test_that_what_is_not_finite_is_a_gap() -> None:
+    x, y = drawable(
+        np.arange(7.0) - 7, np.array([1.0, 1.0, np.nan, np.inf, -np.inf, 2.0, 2.0]), 0.5
+    )
+    assert x.size == 7
+    assert np.isnan(y).tolist() == [False, False, True, True, True, False, False]
+    assert y[0] == 0.5
+
+
+def test_that_a_lone_point_becomes_a_dash_that_stays_in_the_window() -> None:
+    x, y = drawable(np.array([-9.0, -6.0, -3.0, 0.0]), np.array([1.0, np.nan, 1.0, np.nan]), 1.0)
+    assert x.tolist() == pytest.approx([-9.4, -8.6, -6.0, -3.4, -2.6, 0.0])
+    assert np.isfinite(y).tolist() == [True, True, False, True, True, False]
+    x, _ = drawable(np.array([0.0]), np.array([1.0]), 1.0)
+    assert x.tolist() == [-0.4, 0.0]
+
+
+def test_that_the_range_counts_finite_values_only() -> None:
+    assert highest(np.array([np.nan, 3.0, np.inf]), np.array([2.0])) == 3.0
+    assert highest(np.array([np.nan, -np.inf]), np.zeros(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (words.gib(6.24 * GIB), "6.24"),
+        (words.gib(23.5 * GIB), "23.5"),
+        (words.signed_gib(0.03 * GIB), "+0.03"),
+        (words.signed_gib(-0.12 * GIB), "−0.12"),
+        (words.signed_gib(1000), "0.00"),
+        (words.gb_per_s(781e9), "781 GB/s"),
+        (words.gb_per_s(1008e9), "1,008 GB/s"),
+        (words.milliseconds(0.0171), "17.1 ms"),
+        (words.seconds_text(0.31), "0.31 s"),
+        (words.seconds_text(0.021), "0.021 s"),
+        (words.tok_per_s(58.3), "58 tok/s"),
+        (words.tok_per_s(7.25), "7.2 tok/s"),
+        (words.number(1e300), "1.00e+300"),
+    ],
+)
+def test_that_figures_have_few_digits_and_a_unit(text: str, expected: str) -> None:
+    assert text == expected

@@ -1,0 +1,356 @@
+"""The four charts by what they paint and what they say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QWheelEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from engine_bridge.metrics.bandwidth_meter import BandwidthView
+from engine_bridge.metrics.memory_meter import MemoryParts, MemoryView
+from engine_bridge.metrics.meters import Marker, Meters, TpotView
+from engine_bridge.metrics.request_meter import RequestRecord, TtftView
+from engine_bridge.metrics.stream_meter import StreamSeries
+from resources.tokens import DARK, LIGHT, Palette
+from tests.widgets.synthetic import GIB, SECOND, desk_at_work
+from widgets.charts.bandwidth import BandwidthChart
+from widgets.charts.frame import ChartFrame
+from widgets.charts.memory import MemoryChart
+from widgets.charts.tpot import TpotChart
+from widgets.charts.ttft import TtftChart
+
+pytestmark = pytest.mark.gui
+
+NOW_NS = 5000 * SECOND
+Floats = npt.NDArray[np.float64]
+Charts = dict[str, ChartFrame]
+NAMES = ("memory", "bandwidth", "ttft", "tpot")
+
+
+@pytest.fixture
+def charts(qtbot: QtBot) -> Iterator[Charts]:
+    made: Charts = {
+        "memory": MemoryChart(),
+        "bandwidth": BandwidthChart(),
+        "ttft": TtftChart(),
+        "tpot": TpotChart(),
+    }
+    for chart in made.values():
+        qtbot.addWidget(chart)
+        chart.resize(430, 190)
+        chart.show()
+    yield made
+    for chart in made.values():
+        chart.close()
+
+
+def feed(chart: ChartFrame, times_s: Floats, values: Floats, now_s: float = 0.0) -> None:
+    """Show any series in any chart, values in the chart's own base unit."""
+    if isinstance(chart, MemoryChart):
+        stack = np.zeros((len(MemoryParts._fields), times_s.size))
+        stack[0] = values
+        chart.set_data(MemoryView(times_s=times_s, stack=stack, predicted=values), (), now_s)
+    elif isinstance(chart, BandwidthChart):
+        chart.set_data(BandwidthView(times_s, values), (), now_s)
+    elif isinstance(chart, TtftChart):
+        chart.set_data(TtftView(times_s, values, ("",) * times_s.size), (), now_s)
+    elif isinstance(chart, TpotChart):
+        series = StreamSeries(0, times_s, values, times_s, values, True)
+        chart.set_data(TpotView((series,)), (), now_s)
+
+
+def painted(chart: ChartFrame, colour: str) -> npt.NDArray[np.bool_]:
+    """Which pixels of the plot have exactly this colour, rows by columns."""
+    image = chart.plot.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), dtype=np.uint32).reshape(image.height(), -1)
+    wanted = QColor(colour).rgb() & 0xFFFFFF
+    return np.asarray((pixels & 0xFFFFFF) == wanted)
+
+
+def column_of(chart: ChartFrame, time_s: float) -> int:
+    """The pixel column of a time."""
+    view = chart.plot.view
+    return int(chart.plot.mapFromScene(view.mapViewToScene(QPointF(time_s, 0.0))).x())
+
+
+def place_of(chart: ChartFrame, time_s: float, share: float) -> QPoint:
+    view = chart.plot.view
+    place: QPoint = chart.plot.mapFromScene(view.mapViewToScene(QPointF(time_s, share)))
+    return place
+
+
+def series_colour(name: str, palette: Palette = DARK) -> str:
+    return palette.others if name == "memory" else palette.accent
+
+
+TIMES = np.linspace(-100.0, -10.0, 10)
+UNIT = {"memory": float(GIB), "bandwidth": 1e9, "ttft": 1.0, "tpot": 0.01}
+SERIES: dict[str, tuple[Floats, Floats]] = {
+    "NaN": (TIMES, np.full(10, np.nan)),
+    "infinite": (TIMES, np.array([np.inf, -np.inf] * 5)),
+    "mixed": (TIMES, np.array([1.0, np.nan, np.inf, 2.0, -np.inf, 3.0, 3.0, np.nan, 1e300, 1.0])),
+    "equal": (TIMES, np.full(10, 4.0)),
+    "zero": (TIMES, np.zeros(10)),
+    "negative": (TIMES, np.full(10, -5.0)),
+    "one point": (TIMES[:1], np.array([2.0])),
+    "none": (np.zeros(0), np.zeros(0)),
+    "huge": (TIMES, np.full(10, 1e300)),
+    "largest": (TIMES, np.full(10, np.finfo(np.float64).max)),
+    "tiny": (TIMES, np.full(10, 1e-300)),
+    "bad times": (np.array([np.nan, np.inf, -50.0]), np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("series", SERIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_that_no_series_breaks_a_chart(charts: Charts, name: str, series: str) -> None:
+    times_s, values = SERIES[series]
+    chart = charts[name]
+    feed(chart, times_s, values * 1.0)
+    chart.grab()
+    ranges = np.array(chart.plot.view.viewRange())
+    assert np.isfinite(ranges).all()
+    feed(chart, TIMES, np.full(10, UNIT[name]), now_s=1.0)  # and it goes on
+    chart.grab()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_that_one_point_can_be_seen(charts: Charts, name: str) -> None:
+    feed(charts[name], np.array([-60.0]), np.array([UNIT[name]]))
+    columns = np.flatnonzero(painted(charts[name], series_colour(name)).any(axis=0))
+    assert columns.size >= 2
+    assert abs(columns.mean() - column_of(charts[name], -60.0)) <= 2
+
+
+@pytest.mark.parametrize("name", ["memory", "bandwidth", "tpot"])
+@pytest.mark.parametrize("gap", [np.nan, np.inf, -np.inf])
+def test_that_gaps_stay_gaps(charts: Charts, name: str, gap: float) -> None:
+    times_s = np.linspace(-119.0, -1.0, 60)
+    values = np.full(60, UNIT[name])
+    values[20:40] = gap
+    feed(charts[name], times_s, values)
+    columns = np.asarray(painted(charts[name], series_colour(name)).any(axis=0))
+    assert columns[column_of(charts[name], -118) : column_of(charts[name], -84)].mean() > 0.5
+    # An end of its own at each side: the mark of the newest point is no part of the gap.
+    assert not columns[column_of(charts[name], -77) : column_of(charts[name], -43)].any()
+
+
+@pytest.mark.parametrize("name", ["bandwidth", "ttft", "tpot"])
+def test_that_one_infinite_value_does_not_flatten_the_rest(charts: Charts, name: str) -> None:
+    values = np.full(10, UNIT[name])
+    values[5] = np.inf
+    feed(charts[name], TIMES, values)
+    rows = np.flatnonzero(painted(charts[name], series_colour(name)).any(axis=1))
+    assert rows.min() < charts[name].plot.height() * 0.6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_that_the_wheel_does_not_zoom(charts: Charts, name: str) -> None:
+    chart = charts[name]
+    feed(chart, TIMES, np.full(10, UNIT[name]))
+    before = chart.plot.view.viewRange()
+    centre = QPointF(chart.plot.viewport().rect().center())
+    for _ in range(50):
+        wheel = QWheelEvent(
+            centre, centre, QPoint(0, 240), QPoint(0, 240), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(chart.plot.viewport(), wheel)
+    assert chart.plot.view.viewRange() == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_that_an_empty_chart_says_what_will_appear(charts: Charts, name: str) -> None:
+    chart = charts[name]
+    assert "appear" in chart.text()
+    assert "appear" in chart.accessibleDescription()
+    assert chart.accessibleName().endswith("chart")
+    assert chart.focusPolicy() & Qt.FocusPolicy.TabFocus
+    feed(chart, TIMES, np.full(10, UNIT[name]))
+    assert "appear" not in chart.accessibleDescription()
+    feed(chart, np.zeros(0), np.zeros(0))
+    assert "appear" in chart.accessibleDescription()
+
+
+def working(charts: Charts, meters: Meters | None = None) -> Meters:
+    meters = meters or desk_at_work(NOW_NS)
+    view = meters.view(NOW_NS)
+    memory, bandwidth, ttft, tpot = (charts[name] for name in NAMES)
+    assert isinstance(memory, MemoryChart)
+    assert isinstance(bandwidth, BandwidthChart)
+    assert isinstance(ttft, TtftChart)
+    assert isinstance(tpot, TpotChart)
+    memory.set_data(view.memory, view.markers, 0.0)
+    bandwidth.set_data(view.bandwidth, view.markers, 0.0)
+    ttft.set_data(view.ttft, view.markers, 0.0)
+    tpot.set_data(view.tpot, view.markers, 0.0)
+    return meters
+
+
+def test_that_each_chart_says_its_value_and_what_it_is_made_of(charts: Charts) -> None:
+    working(charts)
+    assert charts["memory"].text().startswith("System memory: 6.24 of 23.5 GiB")
+    assert "unexplained +0.04 GiB" in charts["memory"].text()
+    assert "mapped weights 1.10" in charts["memory"].text()
+    assert "% of 61.2 GB/s (read, 2 threads) · ceiling" in charts["bandwidth"].text()
+    assert "queue" in charts["ttft"].text()
+    assert "prefill" in charts["ttft"].text()
+    assert "per user" in charts["tpot"].text()
+    assert "in total" in charts["tpot"].text()
+    assert charts["tpot"].accessibleDescription() == charts["tpot"].text()
+
+
+@pytest.mark.parametrize("palette", [DARK, LIGHT], ids=lambda palette: palette.name)
+def test_that_every_series_is_painted_in_its_role(charts: Charts, palette: Palette) -> None:
+    for chart in charts.values():
+        chart.set_palette(palette)
+    meters = desk_at_work(NOW_NS)
+    meters.set_limits(0.8, 0.03)
+    working(charts, meters)
+    for colour in (palette.others, palette.weights, palette.kv, palette.compute, palette.warning):
+        assert painted(charts["memory"], colour).any()
+    for name in ("bandwidth", "ttft"):
+        assert painted(charts[name], palette.accent).sum() > 50
+        assert painted(charts[name], palette.warning).any()
+    for colour in palette.streams[:4]:
+        assert painted(charts["tpot"], colour).any()
+    assert painted(charts["ttft"], palette.panel).mean() > 0.5
+
+
+def test_that_the_stack_reaches_what_is_used_and_the_limit_stands_at_capacity(
+    charts: Charts,
+) -> None:
+    working(charts)
+    chart = charts["memory"]
+    column = column_of(chart, -2.0)
+    used_row = place_of(chart, -2.0, chart.plot.share(6.24 * GIB)).y()
+    filled = painted(chart, DARK.others) | painted(chart, DARK.kv) | painted(chart, DARK.weights)
+    assert np.flatnonzero(filled[:, column]).min() == pytest.approx(used_row, abs=4)
+    capacity_row = place_of(chart, -2.0, chart.plot.share(23.5 * GIB)).y()
+    limit_rows = np.flatnonzero(painted(chart, DARK.warning).any(axis=1))
+    assert limit_rows.min() == pytest.approx(capacity_row, abs=1)
+
+
+def test_that_a_candidate_is_said_and_drawn(charts: Charts) -> None:
+    meters = working(charts)
+    assert not painted(charts["memory"], DARK.accent).any()
+    larger = meters.view(NOW_NS).memory
+    chart = charts["memory"]
+    assert isinstance(chart, MemoryChart)
+    chart.set_data(dataclasses.replace(larger, candidate=8.1 * GIB), (), 0.0)
+    assert "6.24 → 8.10 of 23.5 GiB" in chart.text()
+    assert painted(chart, DARK.accent).any()
+
+
+def test_that_a_small_stack_on_a_large_machine_is_not_flattened(charts: Charts) -> None:
+    chart = charts["memory"]
+    stack = np.zeros((len(MemoryParts._fields), 10))
+    stack[0] = GIB
+    assert isinstance(chart, MemoryChart)
+    chart.set_data(
+        MemoryView(
+            name="System memory", times_s=TIMES, stack=stack, predicted=np.full(10, np.nan),
+            capacity=512.0 * GIB, parts=MemoryParts(GIB, 0, 0, 0, 0, 0, 0), used=GIB,
+        ),
+        (),
+        0.0,
+    )  # fmt: skip
+    assert painted(chart, DARK.others).any(axis=1).sum() > chart.plot.height() * 0.4
+    assert "1.00 of 512 GiB" in chart.text()
+
+
+def test_that_an_idle_value_is_named_as_the_last_one(charts: Charts) -> None:
+    chart = charts["bandwidth"]
+    assert isinstance(chart, BandwidthChart)
+    view = BandwidthView(TIMES, np.full(10, 40e9), last_bytes_per_s=40e9, last_age_s=30.0)
+    chart.set_data(view, (), 0.0)
+    assert "last measured" in chart.text()
+    chart.set_data(dataclasses.replace(view, last_age_s=0.1), (), 0.0)
+    assert "last measured" not in chart.text()
+
+
+def test_that_a_change_is_marked_and_explained_where_the_pointer_is(charts: Charts) -> None:
+    working(charts)
+    for chart in charts.values():
+        card = chart.plot.hover_text_at(place_of(chart, -46.0, 0.9))
+        assert "Context per slot: 4,096 → 8,192" in card
+        assert "new context" in card
+        assert chart.plot.hover_text_at(QPoint(2, 2)) == ""
+
+
+def hover(chart: ChartFrame, time_s: float, share: float) -> str:
+    text: str = chart.plot.hover_text_at(place_of(chart, time_s, share))
+    return text
+
+
+def test_that_hover_cards_tell_the_figures_of_a_moment(charts: Charts) -> None:
+    working(charts)
+    memory = hover(charts["memory"], -10.0, 0.5)
+    assert "KV 2.10" in memory
+    assert "predicted 6.2" in memory
+    assert "MBU" in hover(charts["bandwidth"], -20.0, 0.5)
+    assert "no decoding" in hover(charts["bandwidth"], -11.0, 0.5)
+    assert "slot 4: TPOT" in hover(charts["tpot"], -20.0, 0.5)
+    assert "p99 ITL" in hover(charts["tpot"], -20.0, 0.5)
+
+
+def test_that_a_dot_tells_its_request(charts: Charts) -> None:
+    chart = charts["ttft"]
+    assert isinstance(chart, TtftChart)
+    record = RequestRecord(1, 0.0, 0.1, 0.4)
+    chart.set_data(TtftView(np.array([-60.0]), np.array([0.4]), ("TTFT 0.400 s",), record), (), 0.0)
+    assert "TTFT 0.400 s" in hover(chart, -60.0, chart.plot.share(0.4))
+    assert hover(chart, -30.0, 0.5) == ""
+
+
+def test_that_names_from_outside_are_shown_as_text(charts: Charts) -> None:
+    chart = charts["bandwidth"]
+    chart.plot.set_markers((Marker(-60.0, "Loaded <img src='http://x'>"),))
+    assert "<img" not in hover(chart, -60.0, 0.5)
+    assert "&lt;img" in hover(chart, -60.0, 0.5)
+    memory = charts["memory"]
+    assert isinstance(memory, MemoryChart)
+    memory.set_title("GPU memory", "<b>board</b>")
+    assert "<b>" not in memory.findChildren(type(memory._title))[0].toolTip()
+
+
+def test_that_colours_follow_the_slot_and_not_its_place(charts: Charts) -> None:
+    chart = charts["tpot"]
+    assert isinstance(chart, TpotChart)
+    values = np.full(10, 0.01)
+    both = tuple(StreamSeries(s, TIMES, values, TIMES, values, True) for s in (0, 1))
+    chart.set_data(TpotView(both), (), 0.0)
+    chart.set_data(TpotView(both[1:]), (), 0.0)
+    assert painted(chart, DARK.streams[1]).any()
+    assert not painted(chart, DARK.streams[0]).any()
+
+
+def test_that_more_streams_than_lines_are_counted_in_words(charts: Charts) -> None:
+    chart = charts["tpot"]
+    assert isinstance(chart, TpotChart)
+    values = np.full(10, 0.01)
+    many = tuple(StreamSeries(s, TIMES, values, TIMES, values, True) for s in range(20))
+    chart.set_data(TpotView(many), (), 0.0)
+    assert "8 more streams not drawn" in chart.text()
+
+
+def test_that_all_charts_begin_at_the_same_place(charts: Charts) -> None:
+    working(charts)
+    lefts = {column_of(chart, -120.0) for chart in charts.values()}
+    assert len(lefts) == 1
+
+
+def test_that_the_definition_is_in_the_tooltip(charts: Charts, qtbot: QtBot) -> None:
+    tips: Callable[[ChartFrame], str] = lambda chart: chart._title.toolTip()  # noqa: E731
+    assert "queue" in tips(charts["ttft"])
+    assert "(n − 1)" in tips(charts["tpot"])
+    working(charts)
+    assert "System memory" in tips(charts["memory"])
+    assert "plan accounts for" in tips(charts["memory"])
