@@ -23,6 +23,7 @@ from engine_bridge.child.stream import Prepared, Stream
 from engine_bridge.protocol import (
     Event,
     FinishReason,
+    Logged,
     RequestFinished,
     RequestStarted,
     SlotFacts,
@@ -32,6 +33,12 @@ from engine_bridge.settings.config import EngineConfig
 _NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
 # A cancel must be felt within 100 ms. Ending a step takes up to 30 ms and throws its work away.
 _WORTH_ENDING_S, _WORTH_ENDING_FOR_ONE_S = 0.06, 0.01
+
+
+_NO_DRAFTS = (
+    "Nothing is drafted: this model keeps a state instead of a cache, and a rejected draft could not "
+    "be taken back from it."
+)
 
 
 class Pieces(dict[int, bytes | None]):
@@ -76,6 +83,7 @@ class Batcher:
         self._pieces = Pieces(context.model)
         self._eog: list[int] | None = None
         self._uses = 0
+        self._told_no_drafts = False
         self._in_step: tuple[frozenset[int], int, float] | None = None
         self._adopt(context, config)
 
@@ -101,14 +109,22 @@ class Batcher:
             context.outputs_max,
             chunk if isinstance(chunk, int) else None,
         )
-        can_take_back = not (model.is_recurrent or model.is_hybrid)
-        self._drafter: Drafter | None = drafter_of(config) if can_take_back else None
+        self._drafter = self._drafter_of(config, model)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
                 slot.clear(context)
         for stream in self.streams:
             self._set_sampling(stream)
+
+    def _drafter_of(self, config: EngineConfig, model: Model) -> Drafter | None:
+        drafter = drafter_of(config)
+        if drafter is None or not (model.is_recurrent or model.is_hybrid):
+            return drafter
+        if not self._told_no_drafts:
+            self._told_no_drafts = True
+            self._emit(Logged("warning", _NO_DRAFTS))
+        return None
 
     # --- Streams ---------------------------------------------------------------------------
 
@@ -376,16 +392,25 @@ class Batcher:
     # --- What can go wrong -------------------------------------------------------------------
 
     def _make_room(self) -> int:
-        """Free cells of the pool; ends the youngest stream where there is none to go on with."""
+        """Free cells of the pool, at least one for every generating stream.
+
+        Where they run out, a prompt that is still being read gives its cells back and waits; if
+        there is none, the stream that started last ends.
+        """
         while True:
             generating = sum(stream.is_generating for stream in self.streams)
-            reading = next((s for s in self.streams if not s.is_generating), None)
+            reading = [stream for stream in self.streams if not stream.is_generating]
             needed = generating or 1
-            wanted = needed + (reading.slot.pending if reading is not None else 0)
+            wanted = needed + (reading[0].slot.pending if reading else 0)
             room = self._pool.make_room(wanted)
             if room >= needed or not self.streams:
                 return room
-            self._end_for_lack_of_room()
+            # The first prompt keeps its cells if nobody else could go on without them.
+            partly_read = [s for s in reading[0 if generating else 1 :] if s.slot.cached]
+            if partly_read:
+                partly_read[-1].slot.clear(self.context)
+            else:
+                self._end_for_lack_of_room()
 
     def _end_for_lack_of_room(self) -> None:
         running = len(self.streams)

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.stream import Stream
 
+# Tokens of every answer that a pool should have room for before it takes another prompt in.
+_ANSWER_TOK = 32
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -85,7 +88,7 @@ def share_out(streams: Sequence[Stream], limits: Limits, pace: Pace, room_tok: i
     for stream in streams:
         if left_tok <= 0 or chunk <= 0:
             break
-        if stream.is_generating:
+        if stream.is_generating or (shares and not _fits_whole(stream, len(shares), room_tok)):
             continue
         tokens = min(stream.slot.pending, left_tok, chunk)
         ends = tokens == stream.slot.pending
@@ -99,6 +102,14 @@ def share_out(streams: Sequence[Stream], limits: Limits, pace: Pace, room_tok: i
         left_rows -= rows
         chunk -= tokens
     return shares
+
+
+def _fits_whole(stream: Stream, others: int, room_tok: int) -> bool:
+    """Whether the rest of a prompt and the beginnings of all answers have room in the pool.
+
+    Reading half a prompt into a pool that others are filling would only take their room away.
+    """
+    return stream.slot.pending + (others + 1) * _ANSWER_TOK <= room_tok
 
 
 def _chunk(limits: Limits, pace: Pace, *, others_decode: bool) -> int:

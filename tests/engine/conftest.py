@@ -1,0 +1,25 @@
+"""Fixtures of the engine's tests: a loop, and a model whose words come back soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.harness import InProcess
+from tests.tiny_model import TinyLlama, write_tiny_llama
+
+
+@pytest.fixture
+def desk() -> Iterator[InProcess]:
+    """A loop without a model."""
+    with InProcess() as in_process:
+        yield in_process
+
+
+@pytest.fixture(scope="session")
+def few_words_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model with 512 tokens: its text repeats itself, so drafts are made and accepted."""
+    folder = tmp_path_factory.mktemp("models")
+    return write_tiny_llama(folder / "few-words.gguf", TinyLlama(vocab_tok=512))

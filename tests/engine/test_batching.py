@@ -1,0 +1,130 @@
+"""Continuous batching: many streams in one step, none changes another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine_bridge.protocol import RequestQueued, RequestStarted, StepsMeasured, TokensDelivered
+from tests.engine.harness import InProcess, random_tokens, tiny_config
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.mark.parametrize("unified", [False, True])
+def test_that_streams_do_not_change_each_other(
+    desk: InProcess, few_words_path: Path, unified: bool
+) -> None:
+    desk.load(tiny_config(few_words_path, slots=4, kv_unified=unified))
+    prompts = [random_tokens(20 + 7 * number, seed=number) for number in range(4)]
+    alone = [desk.answer(prompt, max_new_tok=40, ignore_eog=True)[0] for prompt in prompts]
+    desk.load(tiny_config(few_words_path, slots=4, kv_unified=unified))
+    together = [desk.ask(prompt, max_new_tok=40, ignore_eog=True) for prompt in prompts]
+    for request_id, text in zip(together, alone, strict=True):
+        assert desk.finished(request_id).timing.new_tok == 40
+        assert desk.text(request_id) == text
+    assert {desk.started(request_id).slot for request_id in together} == {0, 1, 2, 3}
+
+
+def test_that_streams_share_one_decode_a_step(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path, slots=4))
+    sizes = _spy_on_batches(desk)
+    for number in range(4):
+        desk.ask(random_tokens(8, seed=number), max_new_tok=10, ignore_eog=True)
+    desk.until(lambda: not desk.loop.is_busy() and len(sizes) > 5)
+    assert max(sizes) == 32, "four prompts of eight go into one step"
+    assert sizes.count(4) >= 8, "four streams take one token each in one step"
+
+
+def test_that_requests_beyond_the_slots_wait_in_order(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path))
+    ids = [desk.ask(random_tokens(8, seed=n), max_new_tok=5, ignore_eog=True) for n in range(4)]
+    for request_id in ids:
+        desk.finished(request_id)
+    assert [event.request_id for event in desk.all_of(RequestStarted)] == ids
+    places = [event.position for event in desk.all_of(RequestQueued, ids[3])]
+    assert places == [3, 2, 1]
+    assert not desk.all_of(RequestQueued, ids[0])
+
+
+def test_that_a_long_prompt_is_read_in_chunks_while_others_speak(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    config = tiny_config(few_words_path, slots=2, ctx_per_slot_tok=1024, prefill_chunk_tok=32)
+    desk.load(config)
+    speaking = desk.ask(random_tokens(8), max_new_tok=200, ignore_eog=True)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, speaking)))
+    sizes = _spy_on_batches(desk)
+    reading = desk.ask(random_tokens(400, seed=1), max_new_tok=1)
+    desk.finished(reading)
+    assert max(sizes) == 33
+    assert sizes.count(33) == 12  # 400 = 12 × 32 + 16, a token of the other stream in each
+
+
+def test_that_the_measured_chunk_is_bounded_by_time(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path, slots=2))
+    pace = desk.batcher.pace
+    pace.decode_s, pace.prompt_tok_s = 0.05, 0.001
+    chunk = pace.chunk_tok(others_decode=True, batch_tok=2048, ubatch_tok=512)
+    assert pace.expected_s(chunk) <= 0.25
+    pace.prompt_tok_s = 0.1
+    assert pace.chunk_tok(others_decode=True, batch_tok=2048, ubatch_tok=512) == 32
+    assert pace.chunk_tok(others_decode=False, batch_tok=2048, ubatch_tok=512) == 512
+
+
+def test_that_steps_and_their_tokens_are_counted(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path, slots=2))
+    ids = [desk.ask(random_tokens(50, seed=n), max_new_tok=30, ignore_eog=True) for n in range(2)]
+    for request_id in ids:
+        desk.finished(request_id)
+    desk.until(lambda: sum(e.decoded_tok for e in desk.all_of(StepsMeasured)) == 60)
+    reports = desk.all_of(StepsMeasured)
+    assert sum(event.prefilled_tok for event in reports) == 100
+    decode_steps = sum(event.decode_steps for event in reports)
+    assert 29 <= decode_steps <= 60
+    weights = desk.batcher.meter.weights.per_step_bytes(1)
+    assert sum(event.decode_bytes for event in reports) > decode_steps * weights
+    gaps = np.diff([event.end_ns for event in reports])
+    assert gaps.size == 0 or gaps.min() >= 99_000_000, "at most ten reports a second"
+    delivered = desk.all_of(TokensDelivered, ids[0])
+    assert sum(sum(event.step_tok) for event in delivered) == 30
+
+
+def test_that_the_first_token_is_sent_at_once(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path))
+    request_id = desk.ask(random_tokens(8), max_new_tok=50, ignore_eog=True)
+    desk.finished(request_id)
+    assert len(desk.all_of(TokensDelivered, request_id)[0].step_ns) == 1
+
+
+def test_that_figures_of_a_request_add_up(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path))
+    request_id = desk.ask(random_tokens(30), max_new_tok=20, ignore_eog=True)
+    timing = desk.finished(request_id).timing
+    steps = [ns for event in desk.all_of(TokensDelivered, request_id) for ns in event.step_ns]
+    started = desk.started(request_id)
+    assert timing.prefill_s == pytest.approx((steps[0] - started.started_ns) / 1e9)
+    assert timing.ttft_s == pytest.approx(timing.queue_s + timing.prefill_s)
+    assert timing.tpot_s == pytest.approx((steps[-1] - steps[0]) / 19 / 1e9)
+    assert timing.itl_p50_s == pytest.approx(np.median(np.diff(steps)) / 1e9)
+    assert (timing.prompt_tok, timing.reused_tok, timing.new_tok) == (30, 0, 20)
+
+
+def _spy_on_batches(desk: InProcess) -> list[int]:
+    """Tokens of every step from now on."""
+    sizes: list[int] = []
+    context = desk.batcher.context
+    decode = context.decode
+
+    def spying(batch: object, count: int) -> int:
+        sizes.append(count)
+        return decode(batch, count)  # type: ignore[arg-type]
+
+    context.decode = spying  # type: ignore[assignment]
+    return sizes
