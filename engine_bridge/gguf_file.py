@@ -15,6 +15,7 @@ from pathlib import Path
 
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
+from engine_bridge.gguf_types import FILE_TYPES
 from engine_bridge.gguf_window import GgufError, shown_name
 from engine_bridge.metrics.bandwidth import WeightReads
 from engine_bridge.model_facts import ModelFacts
@@ -242,6 +243,12 @@ def _refuse_what_is_no_model(header: Header) -> None:
         )
 
 
+def _quantisation(header: Header, bytes_by_type: Counter[str]) -> str:
+    """What the file calls its mix, ``Q4_K_M``; where it says nothing, the type of most bytes."""
+    said = FILE_TYPES.get(header.number("general.file_type", -1), "")
+    return said or bytes_by_type.most_common(1)[0][0]
+
+
 def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) -> ModelFacts:
     arch = header.text("general.architecture")
     layers = _layers(header, arch)
@@ -254,7 +261,7 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         path=header.path,
         name=header.text("general.name").strip() or shown_name(header.path).removesuffix(".gguf"),
         architecture=arch,
-        quantisation=bytes_by_type.most_common(1)[0][0],
+        quantisation=_quantisation(header, bytes_by_type),
         file_bytes=file_bytes,
         tensor_bytes=sum(tensor.bytes for tensor in tensors),
         parameters=sum(tensor.elements for tensor in tensors),

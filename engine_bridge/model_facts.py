@@ -15,7 +15,7 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         path: File it was read from (of a split model, part 1).
         name: ``general.name`` or the file's name.
         architecture: ``general.architecture``.
-        quantisation: The most used tensor type by bytes, e.g. ``Q4_K``.
+        quantisation: What the file calls its mix of types, ``Q4_K_M``; else the type of most bytes.
         file_bytes: Size of all parts together.
         tensor_bytes: Bytes of tensor data in all parts.
         parameters: Number of weights.

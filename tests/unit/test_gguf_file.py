@@ -59,6 +59,11 @@ def test_that_facts_of_a_plain_llama_are_read(tmp_path: Path) -> None:
     assert facts.bytes_per_token_f16 == 256
 
 
+def test_that_a_mix_of_types_goes_by_the_name_the_file_gives_it(tmp_path: Path) -> None:
+    values = llama_values() | {"general.file_type": 15}
+    assert read_model_facts(write(tmp_path, Gguf(values).file())).quantisation == "Q4_K_M"
+
+
 def test_that_explicit_head_lengths_and_layer_lists_count(tmp_path: Path) -> None:
     values = llama_values(
         attention__head_count_kv=[2, 0],
