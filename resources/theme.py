@@ -179,7 +179,7 @@ QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="section"] {{
     background: transparent; border-color: transparent; font-weight: 600; text-align: left;
-    padding: {STEP_PX // 2}px 0;
+    padding: {STEP_PX // 2}px 0; margin-left: -{STEP_PX}px;
 }}
 QPushButton[role="section"]:hover {{ color: {p.accent}; }}
 QPushButton[role="section"]:focus {{ border-color: {p.accent}; }}

@@ -14,8 +14,8 @@ from widgets.menu_button import MenuButton
 from widgets.theme import set_role
 
 _EMPTY = "Choose a model"
-# Long enough for "Qwen2.5-Coder 1.5B Instruct · Q4_K_M".
-_WIDTH_CHARACTERS = 38
+# As long as names usually are; longer ones are shortened.
+_USUAL = "Qwen2.5-Coder 1.5B Instruct · Q4_K_M"
 
 
 class ModelButton(MenuButton):
@@ -64,7 +64,7 @@ class ModelButton(MenuButton):
 
     def sizeHint(self) -> QSize:
         """The same for every model: a longer name moves nothing."""
-        width = self.fontMetrics().averageCharWidth() * _WIDTH_CHARACTERS + 8 * STEP_PX
+        width = self.fontMetrics().horizontalAdvance(_USUAL) + 10 * STEP_PX
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:

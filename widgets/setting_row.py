@@ -11,10 +11,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayo
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX, Palette
-from widgets.controls import Control, FaderControl, help_tip, make_control
+from widgets.control import Control
+from widgets.controls import help_tip, make_control
 from widgets.cost_badge import CostBadge, CostLevel
 from widgets.elided_label import ElidedLabel
 from widgets.fader import Fader
+from widgets.fader_control import FaderControl
 from widgets.theme import set_role
 from widgets.value_text import value_with_unit
 

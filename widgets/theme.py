@@ -44,10 +44,9 @@ def apply_theme(app: QApplication, palette: Palette, font_scale: float = 1.0) ->
     app.setStyleSheet(stylesheet(palette, font.pointSizeF()))
 
 
-def system_palette() -> Palette:
-    """The palette that the system's colour scheme asks for; dark where it says nothing."""
-    is_light = QApplication.styleHints().colorScheme() == Qt.ColorScheme.Light
-    return LIGHT if is_light else DARK
+def palette_for(scheme: Qt.ColorScheme) -> Palette:
+    """The palette that a colour scheme of the system asks for; dark where it says nothing."""
+    return LIGHT if scheme == Qt.ColorScheme.Light else DARK
 
 
 class TuneTheme(QObject):
@@ -69,7 +68,7 @@ class TuneTheme(QObject):
         super().__init__(app)
         self._app = app
         self._font_scale = font_scale
-        self._palette = system_palette()
+        self._palette = palette_for(app.styleHints().colorScheme())
         apply_theme(app, self._palette, font_scale)
         app.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
 
@@ -86,8 +85,8 @@ class TuneTheme(QObject):
         apply_theme(self._app, palette, self._font_scale)
         self.palette_changed.emit(palette)
 
-    def _on_scheme_changed(self) -> None:
-        self.use(system_palette())
+    def _on_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        self.use(palette_for(scheme))
 
 
 def set_role(widget: QWidget, role: str) -> None:

@@ -14,7 +14,8 @@ from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Group, Setting
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from resources.tokens import DARK
-from widgets.controls import ChoiceFaderControl, FlagControl, NumberControl, SegmentControl
+from widgets.button_control import FlagControl, SegmentControl
+from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.setting_row import SettingRow
 from widgets.value_field import ValueField
 

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from resources.theme import ICONS, contrast_ratio, mixed, stylesheet
 from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
-from widgets.theme import TuneTheme, app_icon, apply_theme, icon, set_role
+from widgets.theme import TuneTheme, app_icon, apply_theme, icon, palette_for, set_role
 
 ROOT = Path(__file__).parents[2]
 PALETTES = (DARK, LIGHT)
@@ -100,12 +100,17 @@ def test_that_the_font_scales(themed: QApplication) -> None:
 
 def test_that_the_theme_follows_the_system(qtbot: QtBot, themed: QApplication) -> None:
     theme = TuneTheme(themed)
-    other = LIGHT if theme.palette is DARK else DARK
-    with qtbot.waitSignal(theme.palette_changed) as changed:
-        theme.use(other)
-    assert changed.args == [other]
-    assert themed.palette().color(QPalette.ColorRole.Window) == QColor(other.background)
+    theme.use(DARK)
+    for scheme, palette in ((Qt.ColorScheme.Light, LIGHT), (Qt.ColorScheme.Dark, DARK)):
+        with qtbot.waitSignal(theme.palette_changed) as changed:
+            themed.styleHints().colorSchemeChanged.emit(scheme)
+        assert changed.args == [palette]
+        assert themed.palette().color(QPalette.ColorRole.Window) == QColor(palette.background)
     theme.deleteLater()
+
+
+def test_that_a_system_without_a_scheme_gets_the_dark_one() -> None:
+    assert palette_for(Qt.ColorScheme.Unknown) == DARK
 
 
 def test_that_icons_are_drawn_in_the_colour_asked_for(themed: QApplication) -> None:

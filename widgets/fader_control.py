@@ -1,0 +1,139 @@
+"""Controls with a fader: for numbers, with a field beside it, and for many words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from engine_bridge.settings.domain import ChoiceDomain, IntDomain, Value
+from engine_bridge.settings.row import Setting
+from resources.tokens import Palette
+from widgets.control import Control
+from widgets.fader import Fader
+from widgets.fader_scale import FaderScale
+from widgets.menu_button import MenuButton
+from widgets.theme import set_role
+from widgets.value_field import ValueField
+from widgets.value_text import value_text
+
+
+class FaderControl(Control):
+    """A fader; base of those for numbers and words."""
+
+    def __init__(self, setting: Setting, scale: FaderScale, parent: QWidget) -> None:
+        """Make the fader on ``scale``; subclasses add the value's widget."""
+        super().__init__(setting, parent)
+        self.fader = Fader(scale, parent)
+        self.body = self.main = self.fader
+        self.fader.stop_dragged.connect(lambda stop: self._on_moved(stop, self.dragged.emit))
+        self.fader.stop_released.connect(lambda stop: self._on_moved(stop, self.committed.emit))
+        self.fader.stop_stepped.connect(lambda stop: self._on_moved(stop, self.stepped.emit))
+
+    def refresh(self) -> None:
+        """Put the handle where the value belongs."""
+        if not self.fader.isSliderDown():
+            self.fader.set_place(self.fader.scale.place_of(self._value))
+
+    def set_applied(self, value: Value | None) -> None:
+        """Mark the place of ``value``."""
+        self._applied = value
+        self.fader.set_ghost(None if value is None else self.fader.scale.place_of(value))
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self.fader.set_palette(palette)
+
+    def _on_moved(self, stop: int, emit: Callable[[Value], None]) -> None:
+        self._value = self.fader.scale.stops[stop]
+        self._effective = None
+        self.refresh()
+        emit(self._value)
+
+
+class NumberControl(FaderControl):
+    """A fader and a field for exact numbers."""
+
+    def __init__(self, setting: Setting, scale: FaderScale, parent: QWidget) -> None:
+        """Make fader and field."""
+        super().__init__(setting, scale, parent)
+        self.field = ValueField(setting.domain.parse, parent)
+        self.value_widget = self.field
+        self.field.value_entered.connect(self._on_entered)
+        self.field.refused.connect(self.refused)
+        self.field.settled.connect(lambda: self.refused.emit(""))
+        self._measure()
+        self.refresh()
+
+    def set_stops(self, stops: Sequence[int]) -> None:
+        """Rest on ``stops`` instead of the domain's own."""
+        domain = self.setting.domain
+        if isinstance(domain, IntDomain):
+            self.fader.set_scale(FaderScale.of_int(domain, stops))
+            self.set_applied(self._applied)
+            self._measure()
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Show the value in both."""
+        super().refresh()
+        self.field.set_texts(self.shown_text(), value_text(self.setting, self._value))
+
+    def _measure(self) -> None:
+        texts = [value_text(self.setting, stop) for stop in self.fader.scale.stops]
+        self.field.set_widest(max(texts, key=len))
+
+    def _on_entered(self, value: Value) -> None:
+        if value != self._value:
+            self._value = value
+            self._effective = None
+            self.refresh()
+            self.committed.emit(value)
+
+
+class ChoiceFaderControl(FaderControl):
+    """A fader over words, and the word itself as a menu of all of them."""
+
+    leaves_room_for_unit = False  # the menu's arrow stands there
+
+    def __init__(self, setting: Setting, parent: QWidget) -> None:
+        """Make fader and menu."""
+        domain = setting.domain
+        assert isinstance(domain, ChoiceDomain)
+        super().__init__(setting, FaderScale.of_choice(domain), parent)
+        # Its arrow stands behind the word, where other rows have their unit.
+        self.button = MenuButton(parent)
+        set_role(self.button, "value-menu")
+        self.button.setMenu(self._menu(domain))
+        self.value_widget = self.button
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the value in both."""
+        super().refresh()
+        self.button.setText(self.shown_text())
+        for action in self._actions:
+            action.setChecked(action.text() == self._value)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        super().set_palette(palette)
+        self.button.set_palette(palette)
+
+    def _menu(self, domain: ChoiceDomain) -> QMenu:
+        menu = QMenu(self.button)
+        group = QActionGroup(menu)
+        self._actions = [menu.addAction(word) for word in domain.choices]
+        for action in self._actions:
+            action.setCheckable(True)
+            group.addAction(action)
+        group.triggered.connect(self._on_picked)
+        return menu
+
+    def _on_picked(self, action: QAction) -> None:
+        if action.text() != self._value:
+            self._value = action.text()
+            self._effective = None
+            self.refresh()
+            self.committed.emit(self._value)
