@@ -13,7 +13,7 @@ from app.tour import Tour
 from app.window import Window
 from engine_bridge.settings.config import EngineConfig
 from resources.tokens import DARK, LIGHT, Palette
-from widgets.theme import TuneTheme, apply_theme
+from widgets.theme import TuneTheme, app_icon, apply_theme
 
 _PALETTES = {"dark": DARK, "light": LIGHT}
 
@@ -71,6 +71,7 @@ def application() -> QApplication:
     app = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("TuneDeck")
     app.setDesktopFileName("tunedeck")
+    app.setWindowIcon(app_icon())
     return app
 
 

@@ -112,12 +112,12 @@ class TuneWiring(QObject):
     def _refresh(self) -> None:
         problems = self._session.problems()
         self._tune.set_problems(problems)
-        self._refresh_rows(problems)
+        self._refresh_rows()
         self._refresh_memory()
         self._refresh_apply(problems)
         self._refresh_command()
 
-    def _refresh_rows(self, problems: tuple[Problem, ...]) -> None:
+    def _refresh_rows(self) -> None:
         applied = self._session.applied
         candidate = self._session.candidate
         plan = self._session.plan
@@ -128,22 +128,17 @@ class TuneWiring(QObject):
             candidate, self._session.model, plan, effective, self._desk.has_gpu,
             self._desk.acceptance,
         )  # fmt: skip
-        wrong: dict[str, Problem] = {}
-        for problem in problems:
-            wrong.setdefault(problem.keys[0] if problem.keys else "", problem)
         for setting in SETTINGS:
             key = setting.key
             if setting.group is Group.MODEL:
                 continue
             row = self._tune.row(key)
-            blocked = wrong.get(key)
-            row.set_hint(
-                blocked.message if blocked else hint_for(key, situation), blocked is not None
-            )
+            row.set_hint(hint_for(key, situation))
             cost = self._session.cost_of(key)
             shown = cost or setting.applies
             row.set_badge(self._cost_words(shown), _LEVELS[shown])
             row.set_effective(_effective_words(key, candidate, effective))
+        self._tune.set_applied_values(applied.config.values() if applied else None)
         self._tune.set_enabled_keys(self._enabled_keys(candidate))
 
     def _cost_words(self, cost: Applies) -> str:
