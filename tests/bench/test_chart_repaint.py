@@ -33,12 +33,12 @@ def test_that_all_charts_repaint_within_their_budget(qtbot: QtBot, streams: int)
         panel.show()
     panel._timer.stop()
     costs_ms = []
-    for _ in range(200):
+    for number in range(200):
         now_ns[0] += SECOND // 100
         begin_s = time.thread_time()  # of this thread alone: other programs do not count
-        panel.redraw()
+        panel.redraw(has_words=number % 3 == 0)  # at 10 Hz figures follow 4 times a second
         application.processEvents()
         costs_ms.append((time.thread_time() - begin_s) * 1000)
     panel.close()
-    print(f"{streams} streams: median {statistics.median(costs_ms):.1f} ms of CPU a repaint")
-    assert statistics.median(costs_ms) <= BUDGET_MS
+    print(f"{streams} streams: mean {statistics.mean(costs_ms):.1f} ms of CPU a repaint")
+    assert statistics.mean(costs_ms) <= BUDGET_MS

@@ -36,7 +36,7 @@ GIB = 1 << 30
 EFFECTIVE = EffectiveConfig(4096, 4, False, 16384, "on", 0, 2048, 512, 2, 2, 4)
 ON_CPU = MemoryPlan(
     BytesByUse(
-        weights=2 * GIB, weights_mapped=GIB, kv=3 * GIB, compute=GIB, host=6 * GIB, total=6 * GIB
+        weights=GIB, weights_mapped=GIB, kv=3 * GIB, compute=GIB, host=6 * GIB, total=6 * GIB
     ),
     (DeviceBytes("CPU", weights=2 * GIB, kv=3 * GIB, compute=GIB),),
     EFFECTIVE,

@@ -28,7 +28,7 @@ def plan(kv: int) -> MemoryPlan:
     """A model of 1.7 GiB, two thirds of it mapped, with ``kv`` bytes of cache, on the processor."""
     weights, mapped, compute = int(1.7 * GIB), int(1.1 * GIB), int(0.3 * GIB)
     total = weights + kv + compute
-    uses = BytesByUse(weights, mapped, kv, compute=compute, host=total, total=total)
+    uses = BytesByUse(weights - mapped, mapped, kv, compute=compute, host=total, total=total)
     devices = (DeviceBytes("CPU", weights, kv, compute, 20 * GIB, 24 * GIB),)
     return MemoryPlan(uses, devices, EFFECTIVE, True, (), 0.01)
 
