@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from resources.chat_tokens import COLUMN_MAX_PX
 from resources.tokens import STEP_PX
+from widgets.message_row import MessageRow
+from widgets.message_selection import SelectionGroup
 
 # Within this the user counts as being at the end: less than a line of text.
 _END_PX = 3 * STEP_PX
+# A conversation of this many messages is light enough to be kept whole.
+ALWAYS_LIVE = 16
+# Messages further than this from the viewport are given up; well beyond where they are built, so
+# that scrolling to and fro does not build the same one again and again.
+_PARK_PAGES = 4
 
 
 def column_margin(width_px: int) -> int:
@@ -27,14 +34,21 @@ class ConversationScroll(QScrollArea):
 
     end_left = Signal(bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, selection: SelectionGroup, parent: QWidget | None = None) -> None:
         """Create an empty column.
 
         Args:
+            selection: Of the conversation.
             parent: Owner.
         """
         super().__init__(parent)
+        self._selection = selection
+        self.rows: list[MessageRow] = []
         self._is_following = True
+        self._tend_timer = QTimer(self)
+        self._tend_timer.setSingleShot(True)
+        self._tend_timer.setInterval(0)
+        self._tend_timer.timeout.connect(self._tend)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -65,6 +79,20 @@ class ConversationScroll(QScrollArea):
         """Put ``widget`` at the end of the column."""
         self._layout.insertWidget(self._layout.count() - 1, widget)
 
+    def add_row(self, row: MessageRow) -> None:
+        """Put a message at the end of the column."""
+        self.rows.append(row)
+        row.settled.connect(lambda: self._on_row_settled(row))
+        self.add(row)
+
+    def clear_rows(self) -> None:
+        """Take all messages away."""
+        for row in self.rows:
+            if row.live is not None:
+                self._selection.remove_owner(row.live)
+            self.remove(row)
+        self.rows.clear()
+
     def remove(self, widget: QWidget) -> None:
         """Take ``widget`` out and delete it."""
         self._layout.removeWidget(widget)
@@ -94,13 +122,52 @@ class ConversationScroll(QScrollArea):
         self.jump_button.setVisible(not is_following)
         self.end_left.emit(not is_following)
 
+    def _tend(self) -> None:
+        """Build the messages near the viewport, give up those far away."""
+        if len(self.rows) <= ALWAYS_LIVE or self._selection.is_dragging():
+            return
+        top, page = self.verticalScrollBar().value(), self.viewport().height()
+        near: MessageRow | None = None
+        for row in self.rows[:-2]:
+            # How far out of view it is, negative within.
+            away_px = max(top - (row.y() + row.height()), row.y() - (top + page))
+            if away_px < 0:
+                row.wake()
+            elif away_px < page and row.live is None:
+                near = near or row
+            elif away_px > _PARK_PAGES * page and not self._is_selected(row):
+                gone = row.park()
+                if gone is not None:
+                    self._selection.remove_owner(gone)
+        if near is not None:  # one a turn: what is in view comes first, and events come between
+            near.wake()
+            self._tend_timer.start()
+
+    def _is_selected(self, row: MessageRow) -> bool:
+        return row.live is not None and self._selection.has_selection(row.live)
+
+    def _on_row_settled(self, row: MessageRow) -> None:
+        if not row.is_held:
+            return
+        bar = self.verticalScrollBar()
+        is_above = row.y() + row.height() <= bar.value()
+        before_px = row.height()
+        row.release()
+        self._layout.activate()
+        QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
+        if is_above and not self._is_following:
+            # The text in view stays where it is although something above it changed its height.
+            bar.setValue(bar.value() + row.height() - before_px)
+
     def _on_range_changed(self, _low: int, high: int) -> None:
+        self._tend_timer.start()
         if self._is_following:
             self.verticalScrollBar().setValue(high)
         elif high == 0:
             self._set_following(True)
 
     def _on_value_changed(self, value: int) -> None:
+        self._tend_timer.start()
         self._set_following(value >= self.verticalScrollBar().maximum() - _END_PX)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -14,10 +14,11 @@ from widgets.chat_empty import EmptyConversation
 from widgets.chat_header import ConversationHeader
 from widgets.chat_scroll import ConversationScroll, column_margin
 from widgets.composer import Composer, Draft
-from widgets.message_answer import AnswerView
+from widgets.message_answer import AnswerRecord, AnswerView
 from widgets.message_notice import NoticeView
+from widgets.message_row import Message, MessageRow, Record
 from widgets.message_selection import SelectionGroup
-from widgets.message_user import UserMessage
+from widgets.message_user import UserMessage, UserRecord
 
 # Above this share of the context the next answer may not fit.
 NEARLY_FULL = 0.9
@@ -58,16 +59,16 @@ class ChatView(QWidget):
         """
         super().__init__(parent)
         self._palette = palette
-        self._messages: list[UserMessage | AnswerView] = []
         self._notice: NoticeView | None = None
         self._queue_position: int | None = None
         self._is_completion = False
         self._is_resuming = False
+        self._reason: str | None = None
         self.setAccessibleName("Conversation")
         self._selection = SelectionGroup(self)
         self.header = ConversationHeader(palette)
         self.empty = EmptyConversation()
-        self.messages_area = ConversationScroll()
+        self.messages_area = ConversationScroll(self._selection)
         self._queue_label = QLabel()
         self._queue_label.setProperty("role", "hint")
         self._queue_label.hide()
@@ -108,7 +109,7 @@ class ChatView(QWidget):
         self._clear_notice()
         self._offer_nothing()
         sender = "Text" if self._is_completion else "You"
-        self._add(UserMessage(sender, text, self._palette, self._selection))
+        self._add(UserRecord(sender, text))
         self.messages_area.jump_to_end()
 
     def begin_answer(self, model_name: str) -> None:
@@ -118,12 +119,7 @@ class ChatView(QWidget):
         if self._is_resuming and last is not None:
             last.resume()
         else:
-            answer = AnswerView(model_name, self._palette, self._selection)
-            answer.link_activated.connect(self.link_activated)
-            # Queued: whoever listens must not work inside a paint event.
-            answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)
-            answer.footer.continue_requested.connect(self._on_continue)
-            self._add(answer)
+            self._add(AnswerRecord(model_name))
         self._is_resuming = False
         self._show_activity()
 
@@ -174,17 +170,14 @@ class ChatView(QWidget):
         self._notice = NoticeView(sentence, can_retry=can_retry)
         self._notice.retry_requested.connect(self._on_retry)
         self.messages_area.add(self._notice)
-        self._stack.setCurrentWidget(self.messages_area)
+        self._show_page(self.messages_area)
 
     def clear(self) -> None:
         """Take all messages away; the draft and the system prompt stay."""
         self._clear_notice()
-        for message in self._messages:
-            self._selection.remove_owner(message)
-            self.messages_area.remove(message)
-        self._messages.clear()
+        self.messages_area.clear_rows()
         self._queue_position = None
-        self._stack.setCurrentWidget(self.empty)
+        self._show_page(self.empty)
         self._show_activity()
 
     # --- State --------------------------------------------------------------------------------
@@ -232,18 +225,20 @@ class ChatView(QWidget):
 
     def set_enabled_reason(self, reason: str | None) -> None:
         """Say why nothing can be sent and what to do, or allow sending with None."""
+        self._reason = reason
         self.empty.set_reason(reason)
-        is_empty = self._stack.currentWidget() is self.empty
-        self.composer.set_reason(reason)
-        self.composer.reason_label.setVisible(reason is not None and not is_empty)
+        self.composer.set_reason(
+            reason, is_said_elsewhere=self._stack.currentWidget() is self.empty
+        )
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours of everything that is painted by hand or was rendered."""
         self._palette = palette
         self.header.set_palette(palette)
         self.composer.set_palette(palette)
-        for message in self._messages:
-            message.set_palette(palette)
+        for row in self.messages_area.rows:
+            if row.live is not None:
+                row.live.set_palette(palette)
 
     def system_prompt(self) -> str:
         """The system prompt; empty for none and in completion mode."""
@@ -272,13 +267,28 @@ class ChatView(QWidget):
     # --- Inside -------------------------------------------------------------------------------
 
     def _last_answer(self) -> AnswerView | None:
-        last = self._messages[-1] if self._messages else None
+        rows = self.messages_area.rows
+        last = rows[-1].live if rows else None
         return last if isinstance(last, AnswerView) else None
 
-    def _add(self, message: UserMessage | AnswerView) -> None:
-        self._messages.append(message)
-        self.messages_area.add(message)
-        self._stack.setCurrentWidget(self.messages_area)
+    def _build(self, record: Record) -> Message:
+        if isinstance(record, UserRecord):
+            return UserMessage(record, self._palette, self._selection)
+        answer = AnswerView(record, self._palette, self._selection)
+        answer.link_activated.connect(self.link_activated)
+        # Queued: whoever listens must not work inside a paint event.
+        answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)
+        answer.footer.continue_requested.connect(self._on_continue)
+        return answer
+
+    def _add(self, record: Record) -> None:
+        self.messages_area.add_row(MessageRow(record, self._build))
+        self._show_page(self.messages_area)
+
+    def _show_page(self, page: QWidget) -> None:
+        if self._stack.currentWidget() is not page:
+            self._stack.setCurrentWidget(page)
+            self.set_enabled_reason(self._reason)
 
     def _offer_nothing(self) -> None:
         self.set_can_continue(False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -135,7 +136,9 @@ class Composer(QWidget):
 
     def _fix_button_size(self) -> None:
         """One size for both words, as tall as one line of the editor: nothing moves."""
-        metrics = self.button.fontMetrics()
+        font = QFont(self.button.font())
+        font.setBold(True)  # as it is while it sends; the width must do for both
+        metrics = QFontMetrics(font)
         width = max(metrics.horizontalAdvance(text) for text in ("Send", "Stop"))
         self.button.set_size(QSize(width + 8 * STEP_PX, self.editor.one_line_height()))
 
@@ -175,11 +178,16 @@ class Composer(QWidget):
         self._note(None)
         self._show_state()
 
-    def set_reason(self, reason: str | None) -> None:
-        """Say why nothing can be sent, or that it can."""
+    def set_reason(self, reason: str | None, *, is_said_elsewhere: bool = False) -> None:
+        """Say why nothing can be sent, or that it can.
+
+        Args:
+            reason: A sentence with what to do, or None.
+            is_said_elsewhere: The sentence can be read in the same view already.
+        """
         self._reason = reason
         self.reason_label.setText(reason or "")
-        self.reason_label.setVisible(reason is not None)
+        self.reason_label.setVisible(reason is not None and not is_said_elsewhere)
         self._show_state()
 
     def set_placeholder(self, text: str) -> None:

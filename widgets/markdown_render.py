@@ -66,16 +66,21 @@ def restyle(document: QTextDocument, palette: Palette, body_pt: float) -> None:
     document.setIndentWidth(LIST_INDENT_PX)
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
+    tables = [f for f in document.rootFrame().childFrames() if isinstance(f, QTextTable)]
+    spans = [(table.firstPosition(), table.lastPosition()) for table in tables]
     for block in _blocks(document):
-        cursor.setPosition(block.position())
-        cursor.setBlockFormat(_block_format(block, cursor.currentTable() is not None, palette))
+        position = block.position()
+        is_in_table = any(first <= position <= last for first, last in spans)
+        block_format = _block_format(block, is_in_table, palette)
+        if block_format is not None:
+            cursor.setPosition(position)
+            cursor.setBlockFormat(block_format)
         for start, end, char_format in _char_formats(block, palette, body_pt):
             cursor.setPosition(start)
             cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
             cursor.setCharFormat(char_format)
-    for frame in document.rootFrame().childFrames():
-        if isinstance(frame, QTextTable):
-            _style_table(frame, palette)
+    for table in tables:
+        _style_table(table, palette)
     cursor.endEditBlock()
 
 
@@ -168,9 +173,14 @@ def _utf16_offsets(text: str) -> Callable[[int], int]:
 # --- Looks ---------------------------------------------------------------------------------------
 
 
-def _block_format(block: QTextBlock, is_in_table: bool, palette: Palette) -> QTextBlockFormat:
+def _block_format(
+    block: QTextBlock, is_in_table: bool, palette: Palette
+) -> QTextBlockFormat | None:
+    """The format that ``block`` should have; None where it has it."""
     result = block.blockFormat()
     if is_in_table:
+        if result.topMargin() == 0 == result.bottomMargin():
+            return None
         result.setTopMargin(0)
         result.setBottomMargin(0)
         return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
@@ -28,6 +29,27 @@ PEACE_FACTOR = 10
 _SLICE_CHARS = 2048
 
 
+@dataclass(frozen=True)
+class AnswerRecord:
+    """What an answer is built from.
+
+    Attributes:
+        model_name: Who answers.
+        text: What was said so far.
+        is_streaming: More is expected.
+        figures_text: What it cost, one line.
+        reason_text: Why it ended, or None.
+        is_warning: The reason needs a person.
+    """
+
+    model_name: str
+    text: str = ""
+    is_streaming: bool = True
+    figures_text: str = ""
+    reason_text: str | None = None
+    is_warning: bool = False
+
+
 class AnswerView(QWidget):
     """Sender, text, code blocks and footer of one answer.
 
@@ -43,20 +65,21 @@ class AnswerView(QWidget):
 
     def __init__(
         self,
-        model_name: str,
+        record: AnswerRecord,
         palette: Palette,
         selection: SelectionGroup,
         parent: QWidget | None = None,
     ) -> None:
-        """Create an answer that waits for its first text.
+        """Show an answer, or one that waits for its first text.
 
         Args:
-            model_name: Who answers.
+            record: Who answers, and what is there already.
             palette: Colours.
             selection: Of the conversation.
             parent: Owner.
         """
         super().__init__(parent)
+        self._record = record
         self._palette = palette
         self._selection = selection
         self._received: list[str] = []
@@ -68,8 +91,8 @@ class AnswerView(QWidget):
         self._is_streaming = True
         self._is_paint_awaited = True
         self._pause_ms = TICK_MS
-        self.setAccessibleName(f"Answer of {model_name}")
-        sender = QLabel(model_name)
+        self.setAccessibleName(f"Answer of {record.model_name}")
+        sender = QLabel(record.model_name)
         sender.setTextFormat(Qt.TextFormat.PlainText)
         sender.setProperty("role", "muted")
         self._waiting = QLabel("Reading the prompt…")
@@ -89,6 +112,11 @@ class AnswerView(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._on_tick)
+        if not record.is_streaming:
+            self._is_paint_awaited = False
+        self.append(record.text)
+        if not record.is_streaming:
+            self.finish(record.figures_text, record.reason_text, is_warning=record.is_warning)
 
     # --- What comes in ------------------------------------------------------------------------
 
@@ -100,7 +128,11 @@ class AnswerView(QWidget):
     @property
     def is_settled(self) -> bool:
         """Whether all text that came so far is shown."""
-        return not self._pending and not self._timer.isActive()
+        return not self._pending and not self._timer.isActive() and not self._is_streaming
+
+    def record(self) -> AnswerRecord:
+        """What it takes to build this again."""
+        return replace(self._record, text=self.text(), is_streaming=self._is_streaming)
 
     def text(self) -> str:
         """The whole answer, as the model wrote it."""
@@ -126,6 +158,12 @@ class AnswerView(QWidget):
     def finish(self, figures_text: str, reason_text: str | None, *, is_warning: bool) -> None:
         """No more text comes; show how it went."""
         self._is_streaming = False
+        self._record = replace(
+            self._record,
+            figures_text=figures_text,
+            reason_text=reason_text,
+            is_warning=is_warning,
+        )
         self._forget_paint()
         self._waiting.hide()
         self.footer.show_end(figures_text, reason_text, is_warning=is_warning)

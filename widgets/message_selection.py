@@ -71,8 +71,13 @@ class SelectionGroup(QObject):
         """The parts of one message, in order."""
         return [part for part in self._parts if self._owners[part] is owner]
 
+    def has_selection(self, owner: QWidget) -> bool:
+        """Whether something in one message is selected."""
+        return any(part.textCursor().hasSelection() for part in self.parts_of(owner))
+
     def selected_text(self) -> str:
         """What is selected, each part on lines of its own."""
+        self._sort()
         return "\n".join(p.selected_text() for p in self._parts if p.textCursor().hasSelection())
 
     def select_all(self, owner: QWidget) -> None:
@@ -88,6 +93,10 @@ class SelectionGroup(QObject):
         text = self.selected_text()
         if text:
             QGuiApplication.clipboard().setText(text)
+
+    def _sort(self) -> None:
+        # A message that was built again has been added at the end.
+        self._parts.sort(key=_top)
 
     def _on_selection_changed(self) -> None:
         if any(part.textCursor().hasSelection() for part in self._parts):
@@ -110,6 +119,7 @@ class SelectionGroup(QObject):
         if event.type() == QEvent.Type.MouseButtonPress:
             if event.button() == Qt.MouseButton.LeftButton:
                 self._pressed = part
+                self._sort()
                 for other in self._parts:
                     if other is not part:
                         _clear(other)

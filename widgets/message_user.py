@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -23,42 +25,63 @@ UNFOLD_CHARS = 64 * 1024
 _RUN_CHARS = 4096
 
 
+@dataclass(frozen=True)
+class UserRecord:
+    """What a message of the user is built from.
+
+    Attributes:
+        sender: Who wrote it, e.g. ``You``.
+        text: Any length.
+    """
+
+    sender: str
+    text: str
+
+
 class UserMessage(QWidget):
     """Sender and text of one message of the user."""
 
     def __init__(
         self,
-        sender: str,
-        text: str,
+        record: UserRecord,
         palette: Palette,
         selection: SelectionGroup,
         parent: QWidget | None = None,
     ) -> None:
-        """Show ``text``.
+        """Show the text of ``record``.
 
         Args:
-            sender: Who wrote it, e.g. ``You``.
-            text: Any length.
+            record: Sender and text.
             palette: Colours.
             selection: Of the conversation.
             parent: Owner.
         """
         super().__init__(parent)
-        self._text = text
+        self._record = record
+        self._text = record.text
         self._palette = palette
         self._selection = selection
         self._runs: list[TextRun] = []
-        self.setAccessibleName(f"Message of {sender}")
-        name = QLabel(sender)
+        self.setAccessibleName(f"Message of {record.sender}")
+        name = QLabel(record.sender)
         name.setProperty("role", "muted")
         self._body = QVBoxLayout(self)
         self._body.setContentsMargins(0, 0, 0, 0)
         self._body.setSpacing(STEP_PX)
         self._body.addWidget(name)
-        if len(text) <= WHOLE_CHARS and text.count("\n") < WHOLE_LINES:
-            self._add_runs(text)
+        if len(self._text) <= WHOLE_CHARS and self._text.count("\n") < WHOLE_LINES:
+            self._add_runs(self._text)
         else:
             self._add_folded()
+
+    @property
+    def is_settled(self) -> bool:
+        """Always: it is built at once."""
+        return True
+
+    def record(self) -> UserRecord:
+        """What it was built from."""
+        return self._record
 
     def text(self) -> str:
         """The whole text."""
