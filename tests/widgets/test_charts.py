@@ -347,6 +347,26 @@ def test_that_all_charts_begin_at_the_same_place(charts: Charts) -> None:
     assert len(lefts) == 1
 
 
+def test_that_an_empty_chart_shows_neither_limits_nor_changes(charts: Charts) -> None:
+    chart = charts["bandwidth"]
+    assert isinstance(chart, BandwidthChart)
+    markers = (Marker(-60.0, "Slots: 1 → 2"),)
+    chart.set_data(BandwidthView(peak_bytes_per_s=40e9), markers, 0.0)
+    axes = painted(chart, DARK.panel).mean()
+    assert not painted(chart, DARK.warning).any()
+    chart.set_data(BandwidthView(TIMES, np.full(10, 4e9), peak_bytes_per_s=40e9), markers, 0.0)
+    assert painted(chart, DARK.warning).any()
+    assert painted(chart, DARK.panel).mean() < axes
+
+
+def test_that_the_widest_tick_is_not_left_out(charts: Charts) -> None:
+    chart = charts["tpot"]
+    feed(chart, TIMES, np.full(10, 9.0))  # 9,000 ms: the axis ends at 10,000
+    ink = ~painted(chart, DARK.panel)[:, : chart.plot.axis_width() - 2]
+    top_row = place_of(chart, -60.0, 1.0).y()
+    assert ink[max(0, top_row - 6) : top_row + 6].any()
+
+
 def test_that_the_definition_is_in_the_tooltip(charts: Charts, qtbot: QtBot) -> None:
     tips: Callable[[ChartFrame], str] = lambda chart: chart._title.toolTip()  # noqa: E731
     assert "queue" in tips(charts["ttft"])

@@ -28,7 +28,7 @@ class BandwidthChart(ChartFrame):
         super().__init__(
             "Bandwidth",
             TimePlot(floor=1.0, unit_per_value=1e-9),
-            "What decode reads per second appears here while a model writes.",
+            "The bytes that decode reads appear here while a model writes.",
             ("bandwidth", "mbu", "ceiling"),
             parent=parent,
         )
@@ -60,9 +60,9 @@ class BandwidthChart(ChartFrame):
         peak = view.peak_bytes_per_s
         self.plot.follow(top if peak is None else max(top or 0.0, peak), now_s)
         self.plot.draw(self._line, view.times_s, view.bytes_per_s)
+        self.show_empty(top is None)
         self.plot.place_level(self._peak, peak)
         self.plot.set_markers(markers)
-        self.show_empty(top is None)
         if has_words:
             self._show_words(view)
 

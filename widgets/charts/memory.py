@@ -85,11 +85,11 @@ class MemoryChart(ChartFrame):
         for curve, line in zip(self._areas, tops, strict=True):
             self.plot.draw(curve, view.times_s, line)
         self.plot.draw(self._predicted, view.times_s, view.predicted)
+        self.show_empty(top is None)
         self.plot.place_level(self._capacity, view.capacity)
         is_changing = view.candidate is not None and view.candidate != view.planned
         self.plot.place_level(self._candidate, view.candidate if is_changing else None)
         self.plot.set_markers(markers)
-        self.show_empty(top is None)
         if has_words:
             self._show_words(view)
 

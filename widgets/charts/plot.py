@@ -130,7 +130,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
     def place_level(self, line: pg.InfiniteLine, value: float | None) -> None:
         """Put a limit at ``value``; None, or one beyond the axis, hides it."""
         share = self.share(value) if value is not None and np.isfinite(value) else None
-        is_inside = share is not None and 0 <= share <= _HEADROOM
+        is_inside = share is not None and 0 <= share <= _HEADROOM and not self._is_blank
         line.setVisible(is_inside)
         if is_inside:
             line.setValue(share)
@@ -163,8 +163,9 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
         self._measure()
 
     def set_blank(self, is_blank: bool) -> None:
-        """Whether the value axis is left blank, since nothing is measured against it yet."""
+        """Whether all but the axes is left out, since there is nothing to hold against them."""
         self._is_blank = is_blank
+        self._change_lines.setVisible(not is_blank)
         self._show_top()
 
     def set_palette(self, palette: Palette) -> None:
@@ -252,7 +253,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
             axis.setStyle(
                 tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=_LABEL_REACH_PX
             )
-        self._bottom.setStyle(tickTextOffset=STEP_PX)
+            axis.setStyle(tickTextOffset=STEP_PX)
         self._bottom.setTicks([list(_TIME_TICKS)])
 
     def _measure(self) -> None:
@@ -261,7 +262,7 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
         for axis in (self._left, self._bottom):
             axis.setTickFont(font)
         # The widest label of any chart, so that the plots of all begin at the same place.
-        self._left.setWidth(metrics.horizontalAdvance("00,000") + STEP_PX)
+        self._left.setWidth(metrics.horizontalAdvance("00,000") + 2 * STEP_PX)
         has_labels = self._bottom.style["showValues"]
         # Without labels just the lower half of the value axis' 0.
         self._bottom.setHeight(metrics.height() + STEP_PX if has_labels else 2 * STEP_PX)

@@ -80,9 +80,9 @@ class TpotChart(ChartFrame):
         limit = view.limit_s
         self.plot.follow(top if limit is None else max(top or 0.0, limit), now_s)
         self._draw_streams(shown)
+        self.show_empty(top is None)
         self.plot.place_level(self._limit, limit)
         self.plot.set_markers(markers)
-        self.show_empty(top is None)
         if has_words:
             self._show_words(view)
 

@@ -60,9 +60,9 @@ class TtftChart(ChartFrame):
         finite = np.isfinite(view.times_s) & np.isfinite(view.ttft_s)
         shares = [self.plot.share(float(ttft)) for ttft in view.ttft_s[finite]]
         self._dots.setData(view.times_s[finite], shares)
+        self.show_empty(top is None)
         self.plot.place_level(self._limit, limit)
         self.plot.set_markers(markers)
-        self.show_empty(top is None)
         if has_words:
             self._show_words(view)
 
