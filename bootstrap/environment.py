@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bootstrap.gpu import Choice
 from bootstrap.process import output_of, run_whole
-from bootstrap.say import SetupError, say
+from bootstrap.say import Progress, SetupError, faults_of, say
 from bootstrap.system import missing_for_venv, refuse_if_missing
 from bootstrap.wheel import key_of, machine_facts, wheel_for
 
@@ -80,12 +80,11 @@ class Environment:
             self._make()
             if old is None or old.engine != engine:
                 wheel = wheel_for(self.python, version, options, choice.backend, self._cache)
-                say("Installing the engine.")
-                self._pip("install", "--quiet", "--no-deps", "--force-reinstall", str(wheel))
+                self._pip("installing the engine", "--no-deps", "--force-reinstall", str(wheel))
             kept = set(old.extras) if old is not None else set()
             all_extras = tuple(sorted(kept | set(extras)))
-            say(f"Installing the packages of pyproject.toml [{', '.join(all_extras)}].")
-            self._pip("install", "--editable", f".[{','.join(all_extras)}]")
+            what = f"installing the packages of pyproject.toml [{', '.join(all_extras)}]"
+            self._pip(what, "--editable", f".[{','.join(all_extras)}]")
             self._prove()
             stamp = Stamp(wanted.project, engine, all_extras)
             self._stamp_path.write_text(json.dumps(asdict(stamp), indent=1))
@@ -123,13 +122,25 @@ class Environment:
                 "above. Is the disk full or the folder read-only?"
             )
 
-    def _pip(self, *arguments: str) -> None:
-        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "--no-input"]
-        if run_whole([*command, *arguments], folder=self._root):
+    def _pip(self, what: str, *arguments: str) -> None:
+        progress = Progress(what)
+        lines: list[str] = []
+        how_far = "asking the registry"
+
+        def hear(line: str) -> None:
+            nonlocal how_far
+            lines.append(line)
+            how_far = pip_step_text(line) or how_far
+            progress.show(how_far)
+
+        command = [str(self.python), "-m", "pip", "install", "--disable-pip-version-check"]
+        if run_whole([*command, "--no-input", *arguments], hear, folder=self._root):
+            progress.end("failed")
             raise SetupError(
-                "pip could not install what TuneDeck needs; its own words are above. Check the "
-                "network and run the same command again: what is there already is kept."
+                f"pip could not install what TuneDeck needs: {faults_of(lines)}\nCheck the network "
+                "and run the same command again: what is there already is kept."
             )
+        progress.end("done")
 
     def _prove(self) -> None:
         """Import what has native parts, so that a missing library is found here.
@@ -156,6 +167,14 @@ class Environment:
                 say("Another set-up of TuneDeck is running; waiting for it.")
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def pip_step_text(line: str) -> str:
+    """What pip is at, by a line of its output; empty for a line that says nothing of that."""
+    words = line.split()
+    if len(words) > 1 and words[0] in ("Collecting", "Downloading", "Processing"):
+        return f"{words[0].lower()} {' '.join([words[1].rpartition('/')[2], *words[2:4]])}"
+    return "unpacking" if line.startswith("Installing collected") else ""
 
 
 def engine_version(project: str) -> str:

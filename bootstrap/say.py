@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
 
 # A pipe or a log file gets a line this often instead of a line that is rewritten.
 _PIPE_EVERY_S = 15.0
+_FAULT = re.compile(r"\b(error|fatal|not found|could not|cannot)\b", re.IGNORECASE)
+_FAULTS_SHOWN = 12
 
 
 class SetupError(Exception):
@@ -34,6 +37,12 @@ def duration_text(seconds: float) -> str:
     """Seconds as ``45 s`` or ``3 min 20 s``."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def faults_of(lines: list[str]) -> str:
+    """The last lines of a program's output that name a fault, or else its very last ones."""
+    told = [line.strip() for line in lines if _FAULT.search(line)][-_FAULTS_SHOWN:]
+    return "\n  " + "\n  ".join(told or [line.strip() for line in lines[-5:]])
 
 
 class Progress:

@@ -18,13 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bootstrap.process import output_of, run_whole
-from bootstrap.say import Progress, SetupError, say
+from bootstrap.say import Progress, SetupError, faults_of, say
 from bootstrap.system import missing_for_build, refuse_if_missing
 
 # ninja writes [n/m], make [ n%].
 _STEP = re.compile(r"\[\s*(?:(\d+)/(\d+)|(\d+)%)\]")
-_FAULT = re.compile(r"\b(error|fatal|not found|could not|cannot)\b", re.IGNORECASE)
-_FAULTS_SHOWN = 12
 
 
 def user_cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -128,7 +126,7 @@ def source_archive(python: Path, version: str, cache: Path) -> Path:
         fetched = list(Path(fetching).glob("*.tar.gz"))
         if status or not fetched:
             raise SetupError(
-                f"pip could not fetch llama-cpp-python {version}: {_faults(lines)}\n"
+                f"pip could not fetch llama-cpp-python {version}: {faults_of(lines)}\n"
                 "Check the network and run the same command again."
             )
         fetched[0].replace(archive)
@@ -156,7 +154,7 @@ def _build(python: Path, archive: Path, options: tuple[str, ...], folder: Path) 
     if status or not list(folder.glob("*.whl")):
         progress.end("failed")
         raise SetupError(
-            f"The engine could not be compiled: {_faults(lines)}\nThe whole log is {log}. "
+            f"The engine could not be compiled: {faults_of(lines)}\nThe whole log is {log}. "
             "GPU=none builds without a GPU backend."
         )
     progress.end("done")
@@ -169,8 +167,3 @@ def step_text(line: str) -> str:
         return ""
     done, of, percent = step.groups()
     return f"{percent} %" if percent else f"{done} of {of} steps"
-
-
-def _faults(lines: list[str]) -> str:
-    told = [line.strip() for line in lines if _FAULT.search(line)][-_FAULTS_SHOWN:]
-    return "\n  " + "\n  ".join(told or [line.strip() for line in lines[-5:]])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap import environment
-from bootstrap.environment import Environment, engine_version
+from bootstrap.environment import Environment, engine_version, pip_step_text
 from bootstrap.gpu import Choice
 from bootstrap.say import SetupError
 
@@ -134,6 +134,23 @@ def test_that_a_broken_environment_is_made_anew(world: _World) -> None:
     world.ensure("demo", "test")
     world.break_python()
     assert world.ensure("demo")[:3] == ["venv", "wheel none", "engine"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("  Downloading PySide6_Essentials-6.11.3-cp310-abi3-linux.whl (80.1 MB)",
+         "downloading PySide6_Essentials-6.11.3-cp310-abi3-linux.whl (80.1 MB)"),
+        ("Collecting numpy==2.4.6", "collecting numpy==2.4.6"),
+        ("Processing /opt/wheels/idna-3.20-py3-none-any.whl",
+         "processing idna-3.20-py3-none-any.whl"),
+        ("Installing collected packages: numpy, idna", "unpacking"),
+        ("WARNING: something else", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_that_pip_s_lines_become_a_step(line: str, text: str) -> None:
+    assert pip_step_text(line) == text
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"project": 1}', "\0"])
