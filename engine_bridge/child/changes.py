@@ -197,7 +197,7 @@ class Changes:
         except CannotLoadError as error:
             self._refuse(command, error.problem)
         except EngineLostError as error:
-            self._requests.engine = None
+            self._requests.set_engine(None, error.problem.message)
             self._requests.take_up_held()
             self._refuse(command, error.problem)
         self._reports.note_change()

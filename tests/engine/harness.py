@@ -30,7 +30,7 @@ from engine_bridge.settings.config import EngineConfig
 
 _EventT = TypeVar("_EventT", bound=Event)
 # Long, because a loaded machine may be twenty times slower; nothing waits for it in vain.
-_PATIENCE_S = 150.0
+_PATIENCE_S = 100.0
 
 
 class NoTemplates:
@@ -43,10 +43,16 @@ class NoTemplates:
 class InProcess:
     """A loop with its inbox, and every event it sent."""
 
-    def __init__(self, renderer: Renderer | None = None) -> None:
+    def __init__(
+        self,
+        renderer: Renderer | None = None,
+        measure_bandwidth: Callable[[int], float] | None = None,
+    ) -> None:
         self.events: list[Event] = []
         self.inbox = Inbox()
-        self.loop = EngineLoop(self.inbox, self.events.append, renderer or NoTemplates())
+        self.loop = EngineLoop(
+            self.inbox, self.events.append, renderer or NoTemplates(), measure_bandwidth
+        )
         self._number = 0
 
     def __enter__(self) -> InProcess:

@@ -65,9 +65,7 @@ def test_that_a_long_prompt_is_read_in_chunks_while_others_speak(
     assert sizes.count(33) == 12  # 400 = 12 × 32 + 16, a token of the other stream in each
 
 
-def test_that_the_measured_chunk_is_bounded_by_time(
-    desk: InProcess, few_words_path: Path
-) -> None:
+def test_that_the_measured_chunk_is_bounded_by_time(desk: InProcess, few_words_path: Path) -> None:
     desk.load(tiny_config(few_words_path, slots=2))
     pace = desk.batcher.pace
     pace.decode_s, pace.prompt_tok_s = 0.05, 0.001
@@ -126,5 +124,5 @@ def _spy_on_batches(desk: InProcess) -> list[int]:
         sizes.append(count)
         return decode(batch, count)  # type: ignore[arg-type]
 
-    context.decode = spying  # type: ignore[assignment]
+    context.decode = spying  # type: ignore[method-assign]
     return sizes

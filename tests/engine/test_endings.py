@@ -122,12 +122,10 @@ def _make_it_say(desk: InProcess, tokens: list[int]) -> None:
     def likeliest(shares: object, logits: object, rows: int) -> list[int]:
         return [next(rest) for _ in range(rows)]
 
-    desk.batcher._likeliest = likeliest  # type: ignore[method-assign, assignment]
+    desk.batcher._likeliest = likeliest  # type: ignore[method-assign]
 
 
-def test_that_a_cancelled_stream_keeps_its_slot_warm(
-    desk: InProcess, few_words_path: Path
-) -> None:
+def test_that_a_cancelled_stream_keeps_its_slot_warm(desk: InProcess, few_words_path: Path) -> None:
     desk.load(tiny_config(few_words_path))
     prompt = random_tokens(40)
     request_id = desk.ask(prompt, ignore_eog=True, conversation="a")

@@ -113,9 +113,7 @@ def test_that_a_state_goes_on_where_nothing_was_taken_back(
 
 
 @pytest.mark.parametrize(("kept", "reuses"), [(1090, True), (300, False)])
-def test_that_reuse_on_a_sliding_window_is_right(
-    desk: InProcess, kept: int, reuses: bool
-) -> None:
+def test_that_reuse_on_a_sliding_window_is_right(desk: InProcess, kept: int, reuses: bool) -> None:
     """Beyond Gemma's window of 512: near the end the window is still there, further back not."""
     path = models.gemma_path()
     # A micro-batch of 64 makes the window's cache 768 cells, so 1,100 tokens overwrite some.

@@ -56,7 +56,9 @@ def test_that_rejected_drafts_leave_no_cells(desk: InProcess, few_words_path: Pa
     while desk.loop.is_busy():
         assert context.seq_pos_max(slot.index) == slot.cached - 1
         desk.loop.turn()
-    assert desk.finished(request_id).timing.drafted_tok > desk.finished(request_id).timing.accepted_tok
+    assert (
+        desk.finished(request_id).timing.drafted_tok > desk.finished(request_id).timing.accepted_tok
+    )
 
 
 def test_that_drafts_stop_before_the_slot_is_full(desk: InProcess, few_words_path: Path) -> None:
