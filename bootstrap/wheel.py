@@ -21,6 +21,7 @@ from bootstrap.process import output_of, run_whole
 from bootstrap.say import Progress, SetupError, faults_of, say
 from bootstrap.system import missing_for_build, refuse_if_missing
 
+_GPU_COMPILERS = {"cuda": "nvcc", "rocm": "hipcc", "vulkan": "glslc"}
 # ninja writes [n/m], make [ n%].
 _STEP = re.compile(r"\[\s*(?:(\d+)/(\d+)|(\d+)%)\]")
 
@@ -43,9 +44,10 @@ def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     return brand.strip()
 
 
-def compiler_identity(environment: Mapping[str, str] = os.environ) -> str:
-    """What the C, CUDA and HIP compilers say of themselves; empty without any."""
-    compilers = [(environment.get("CC") or "cc").split(), ["nvcc"], ["hipcc"]]
+def compiler_identity(backend: str, environment: Mapping[str, str] = os.environ) -> str:
+    """What the compilers that ``backend`` is built with say of themselves; empty without any."""
+    compilers = [(environment.get("CC") or "cc").split()]
+    compilers += [[_GPU_COMPILERS[backend]]] if backend in _GPU_COMPILERS else []
     texts = [output_of([*compiler, "--version"]) for compiler in compilers if compiler]
     return "\n".join(text.strip() for text in texts if text)
 
@@ -80,7 +82,7 @@ def wheel_for(python: Path, version: str, options: tuple[str, ...], name: str, c
     Raises:
         SetupError: If it cannot be built, with the reason.
     """
-    facts = machine_facts(version, options) | {"compiler": compiler_identity()}
+    facts = machine_facts(version, options) | {"compiler": compiler_identity(name)}
     folder = cache / "wheels" / f"{name}-rpc-{key_of(facts)}"
     if wheels := list(folder.glob("*.whl")):
         say(f"Engine: the wheel built earlier with {' '.join(options)} fits this machine.")
@@ -91,7 +93,12 @@ def wheel_for(python: Path, version: str, options: tuple[str, ...], name: str, c
         shutil.rmtree(leftover)
     building = Path(tempfile.mkdtemp(dir=folder.parent, prefix="building-"))
     try:
-        _build(python, source_archive(python, version, cache), options, building)
+        archive = source_archive(python, version, cache)
+        try:
+            _build(python, archive, options, building)
+        except SetupError as error:
+            way_on = "" if name == "none" else " GPU=none builds without a GPU backend."
+            raise SetupError(f"{error}{way_on}") from error
         (building / "facts.json").write_text(json.dumps(facts, indent=1))
         if folder.exists():
             shutil.rmtree(folder)
@@ -154,8 +161,7 @@ def _build(python: Path, archive: Path, options: tuple[str, ...], folder: Path) 
     if status or not list(folder.glob("*.whl")):
         progress.end("failed")
         raise SetupError(
-            f"The engine could not be compiled: {faults_of(lines)}\nThe whole log is {log}. "
-            "GPU=none builds without a GPU backend."
+            f"The engine could not be compiled: {faults_of(lines)}\nThe whole log is {log}."
         )
     progress.end("done")
 

@@ -108,7 +108,7 @@ def test_that_a_wheel_is_built_once_for_each_set_of_options(
     second = _wheel(tmp_path, other, "cuda")
     assert second.parent != first.parent
     assert pip.builds[1:] == [" ".join(other)]
-    monkeypatch.setattr(wheel, "compiler_identity", lambda: "another compiler")
+    monkeypatch.setattr(wheel, "compiler_identity", lambda _: "another compiler")
     assert _wheel(tmp_path).parent not in (first.parent, second.parent)
 
 
@@ -120,7 +120,7 @@ def test_that_a_build_that_ends_early_leaves_nothing_that_is_taken_for_a_wheel(
     bad = _Pip(fails=ending is SetupError, interrupted=ending is KeyboardInterrupt)
     monkeypatch.setattr(wheel, "run_whole", bad)
     with pytest.raises(ending) as caught:
-        _wheel(tmp_path)
+        _wheel(tmp_path, name="cuda")
     if ending is SetupError:
         assert "could NOT find CUDAToolkit" in str(caught.value)
         assert "GPU=none" in str(caught.value)
