@@ -40,6 +40,9 @@ class Desk(QObject):
         self.client = client or EngineClient(parent=self)
         self.meters = Meters()
         self.client.event_received.connect(self._on_event_received)
+        self.client.engine_died.connect(
+            lambda _: self.meters.note_engine_gone(time.perf_counter_ns())
+        )
         self.session = Session(self.client, start, self)
         self.chats = Chats(self.client, self)
         self.hello: Hello | None = None
