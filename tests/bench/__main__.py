@@ -91,6 +91,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 pairs of shorter runs")
     parser.add_argument("--pairs", type=int, default=None, help=f"pairs a cell ({PAIRS})")
     parser.add_argument(
+        "--patience",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="seconds a cell may wait for other programs to be quiet, and repeat pairs they hit",
+    )
+    parser.add_argument(
         "--against-itself",
         action="store_true",
         help="llama-server on both sides: how far from 1 the noise alone goes",
@@ -108,7 +115,7 @@ def _bench_engine(args: argparse.Namespace, binary: Path) -> None:
     results: list[CellResult] = []
     for plan, pairs in _plans(args):
         begun = time.monotonic()
-        result = measure(plan, start_engine, start_peer, pairs)
+        result = measure(plan, start_engine, start_peer, pairs, args.patience)
         results.append(result)
         aggregate = result.figures[0].ratio
         llama_server.say(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine_bridge.settings.config import pad_context_tok
 from tests.bench import stats
-from tests.bench.machine import Bystanders, idle_cores, usable_cores
+from tests.bench.machine import QUIET_SHARE, Bystanders, idle_cores, usable_cores
 from tests.bench.work import Contender, Layout, RunFigures, Work, random_work
 
 
@@ -124,11 +126,20 @@ def measure(
     start_engine: Callable[[Layout], Contender],
     start_peer: Callable[[Layout], Contender],
     pairs: int,
+    patience_s: float = 0.0,
 ) -> CellResult:
     """Start both programs, let them work in turn, end them.
 
     Each pair runs the same work on both, the order changing from pair to pair; the first run of
     each, which would include what is set up on first use, is thrown away.
+
+    Args:
+        plan: What to run.
+        start_engine: Starts the engine.
+        start_peer: Starts the peer.
+        pairs: Pairs to measure.
+        patience_s: Time to spend, in total, on waiting for other programs to be quiet before a
+            pair and on repeating pairs in which they were not; 0 takes the machine as it is.
 
     Raises:
         ContenderError: If one of them does not do the work.
@@ -137,29 +148,42 @@ def measure(
     try:
         peer = start_peer(plan.layout)
         try:
-            return _measure_started(plan, engine, peer, pairs)
+            return _measure_started(plan, engine, peer, pairs, patience_s)
         finally:
             peer.close()
     finally:
         engine.close()
 
 
-def _measure_started(plan: CellPlan, engine: Contender, peer: Contender, pairs: int) -> CellResult:
+def _measure_started(
+    plan: CellPlan, engine: Contender, peer: Contender, pairs: int, patience_s: float
+) -> CellResult:
     for contender in (engine, peer):
         contender.run(plan.work(seed=0))
     idle = idle_cores(engine.pid) + idle_cores(peer.pid)
     bystanders = Bystanders([engine.pid, peer.pid])
     engine_runs: list[RunFigures] = []
     peer_runs: list[RunFigures] = []
-    sides = [(engine, engine_runs), (peer, peer_runs)]
-    for pair in range(pairs):
-        work = plan.work(seed=1 + pair)
-        for contender, runs in sides if pair % 2 == 0 else sides[::-1]:
-            runs.append(RunFigures.of(contender.run(work), work))
+    shares: list[float] = []
+    # A repeated pair gets prompts of its own too: the engine would still hold the old ones.
+    for seed in itertools.count(1):
+        patience_s -= bystanders.wait_until_quiet(patience_s)
+        begun = time.monotonic()
+        work = plan.work(seed)
+        both = (engine, peer) if len(shares) % 2 == 0 else (peer, engine)
+        run = {contender.pid: RunFigures.of(contender.run(work), work) for contender in both}
+        share = bystanders.share()
+        if share > QUIET_SHARE and patience_s > 0:
+            patience_s -= time.monotonic() - begun
+            continue
+        engine_runs.append(run[engine.pid])
+        peer_runs.append(run[peer.pid])
+        shares.append(share)
+        if len(shares) == pairs:
+            break
     figures = tuple(_figures(plan, metric, engine_runs, peer_runs) for metric in METRICS)
-    return CellResult(
-        plan, engine.name, figures, bystanders.share(), idle, _same_texts(engine_runs, peer_runs)
-    )
+    same_texts = _same_texts(engine_runs, peer_runs)
+    return CellResult(plan, engine.name, figures, float(np.mean(shares)), idle, same_texts)
 
 
 def _figures(

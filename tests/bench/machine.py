@@ -11,6 +11,10 @@ from pathlib import Path
 
 import psutil
 
+# Above this share of the machine in other hands figures are only an indication.
+QUIET_SHARE = 0.05
+_LOOK_S = 0.5
+
 
 def describe() -> str:
     """Processor, cores, memory and system in one line."""
@@ -58,6 +62,17 @@ class Bystanders:
         others_s = (now.busy_s - before.busy_s) - (now.ours_s - before.ours_s)
         span_s = (now.at_s - before.at_s) * (psutil.cpu_count() or 1)
         return min(1.0, max(0.0, others_s / span_s)) if span_s > 0 else 0.0
+
+    def wait_until_quiet(self, patience_s: float) -> float:
+        """Wait for others to use little, for ``patience_s`` at most; gives the seconds it took."""
+        begun = time.monotonic()
+        while time.monotonic() - begun < patience_s:
+            self._last = self._read()
+            time.sleep(_LOOK_S)
+            if self.share() <= QUIET_SHARE:
+                break
+        self._last = self._read()
+        return time.monotonic() - begun
 
     def _read(self) -> _Reading:
         times = psutil.cpu_times()

@@ -10,11 +10,10 @@ from typing import Any
 
 from tests.bench import stats
 from tests.bench.cells import METRICS, CellFigures, CellResult
+from tests.bench.machine import QUIET_SHARE
 
 # The figure the engine is held to: tokens per second in total, against the peer's.
 TARGET_AGGREGATE = 0.95
-# Above this share of the machine in other hands the figures are only an indication.
-QUIET_SHARE = 0.05
 
 
 def geomeans(results: Sequence[CellResult]) -> dict[str, stats.Ratio]:

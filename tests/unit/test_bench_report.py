@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.bench import cells, report
@@ -24,7 +24,7 @@ class FakeContender:
     name: str
     token_ns: int
     diary: list[str] = field(default_factory=list)
-    pid: int = field(default_factory=lambda: psutil.Process().pid)
+    pid: int = 0
     is_closed: bool = False
 
     def run(self, work: Work) -> list[StreamTimes]:
@@ -37,6 +37,8 @@ class FakeContender:
 
 
 def _measure(engine: FakeContender, peer: FakeContender) -> cells.CellResult:
+    # Two live processes to be watched: this one, and the one that started it.
+    engine.pid, peer.pid = os.getpid(), os.getppid()
     plan = cells.CellPlan("toy", Path("toy.gguf"), 1000, streams=2, prompt_tok=8, new_tok=5)
     return cells.measure(plan, lambda layout: engine, lambda layout: peer, PAIRS)
 
