@@ -17,6 +17,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.window import Window
+from engine_bridge.engine_state import DeathReason
+from engine_bridge.protocol import Refused
 
 _POLL_MS = 50
 # A picture waits this long after its step came about, so that it shows the end of it.
@@ -74,6 +76,8 @@ class Tour(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
+        self._desk.session.refused.connect(self._on_refused)
+        self._desk.client.engine_died.connect(self._on_engine_died)
 
     def start(self) -> None:
         """Begin with the first step."""
@@ -220,9 +224,21 @@ class Tour(QObject):
             else:
                 self._take_picture()
         elif time.monotonic() > self._deadline_s:
+            self._give_up(f"it did not happen within {step.timeout_s:.0f} s")
+
+    def _on_refused(self, event: Refused) -> None:
+        self._give_up(event.problem.message)
+
+    def _on_engine_died(self, reason: DeathReason) -> None:
+        self._give_up(reason.sentence)
+
+    def _give_up(self, sentence: str) -> None:
+        """End at a step that cannot come about any more."""
+        if self._timer.isActive():
             self._timer.stop()
+            step = self._steps[self._index]
             self._save(f"{step.name}-failed")
-            self._faults.append(f"{step.name}: did not happen within {step.timeout_s:.0f} s")
+            self._faults.append(f"{step.name}: {sentence}")
             self._end()
 
     def _take_picture(self) -> None:

@@ -209,6 +209,9 @@ class PathDomain:
         """
         if not isinstance(value, str) or "\0" in value:
             raise DomainError(f"{value!r} is not a file path.")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            # Neither JSON nor a command line that others read can carry such a name.
+            raise DomainError(f"The name {value!r} holds bytes that are no text; rename the file.")
         return value
 
     def parse(self, text: str) -> str:

@@ -148,3 +148,8 @@ def test_that_a_configuration_refuses_unknown_keys_and_values() -> None:
         EngineConfig.from_values({"topk": 1})
     with pytest.raises(DomainError, match="Micro-batch"):
         EngineConfig.from_values({"ubatch_tok": 0})
+
+
+def test_that_a_file_name_that_is_no_text_is_refused_with_the_way_out() -> None:
+    with pytest.raises(DomainError, match="rename the file"):
+        PathDomain().check("/models/mod\udcff.gguf")

@@ -75,7 +75,9 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
         self._shown_top = 0.0
         self._is_blank = False
         self.enableMouse(False)
+        # The frame around it takes the focus and says the chart's text; one stop is enough.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self.setMinimumHeight(12 * STEP_PX)
         self._view = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
