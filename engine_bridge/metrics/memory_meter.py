@@ -57,7 +57,7 @@ class MemoryView:
         parts: The newest row of the stack.
         used: The newest top of the stack.
         planned: Predicted top of what runs now.
-        candidate: Predicted top of the configuration the faders stand at.
+        candidate: Top of the configuration the faders stand at.
         unexplained: Owned by the engine − accounted for; negative where buffers have been reserved
             and not touched yet.
         window: This process's part of main memory.
@@ -144,7 +144,7 @@ class MemoryMeter:
             parts=newest,
             used=sum(newest),
             planned=self._predicted_top(self._applied, snapshot, newest.others),
-            candidate=self._predicted_top(self._candidate, snapshot, newest.others),
+            candidate=self._candidate_top(snapshot, newest),
             unexplained=self._unexplained,
             window=snapshot.window_bytes,
         )
@@ -181,6 +181,18 @@ class MemoryMeter:
         parts, self._unexplained = split(snapshot, accounted)
         top = self._predicted_top(self._applied, snapshot, parts.others)
         self._series.append(snapshot.at_ns / 1e9, *parts, np.nan if top is None else top)
+
+    def _candidate_top(self, snapshot: MemorySnapshot, newest: MemoryParts) -> float | None:
+        """What is held now, moved by what the plan changes.
+
+        Held is what is measured, or what was planned where buffers are reserved and not touched
+        yet. What no plan explains stays in, so that more context never reads as less memory.
+        """
+        after = _accounted(self._candidate, snapshot.kind)
+        before = _accounted(self._applied, snapshot.kind)
+        if after is None or before is None:
+            return self._predicted_top(self._candidate, snapshot, newest.others)
+        return max(sum(newest), newest.others + sum(before)) + sum(after) - sum(before)
 
     @staticmethod
     def _predicted_top(

@@ -391,6 +391,18 @@ def test_that_a_candidate_is_predicted_until_it_is_applied() -> None:
     assert meters.view(T0).memory.candidate == 12 * GIB
 
 
+def test_that_memory_no_plan_explains_stays_in_a_prediction() -> None:
+    meters = Meters()
+    smaller = msgspec.structs.replace(ON_CPU, devices=(DeviceBytes("CPU", GIB, GIB, 0),))
+    meters.fold(applied(smaller), T0)
+    meters.note_memory((system(T0),))
+    used = meters.view(T0).memory.used
+    larger = msgspec.structs.replace(ON_CPU, devices=(DeviceBytes("CPU", GIB, 2 * GIB, 0),))
+    meters.note_plan(larger)
+    assert used is not None
+    assert meters.view(T0).memory.candidate == used + GIB
+
+
 def test_that_a_change_leaves_a_marker_that_says_what_changed() -> None:
     meters = Meters()
     meters.fold(applied(), T0)
