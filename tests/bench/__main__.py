@@ -91,6 +91,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 pairs of shorter runs")
     parser.add_argument("--pairs", type=int, default=None, help=f"pairs a cell ({PAIRS})")
     parser.add_argument(
+        "--temperature", type=float, default=0.0, help="0.8 measures the default sampling too"
+    )
+    parser.add_argument(
         "--patience",
         type=float,
         default=0.0,
@@ -126,7 +129,9 @@ def _bench_engine(args: argparse.Namespace, binary: Path) -> None:
     print(report.table(results))
     content = report.as_json(results, machine.describe(), result.engine_name, peer_name)
     is_whole = len(results) == len(MODELS) * len(STREAMS)
-    is_whole = is_whole and not (args.quick or args.pairs or args.against_itself)
+    is_whole = is_whole and not (
+        args.quick or args.pairs or args.against_itself or args.temperature
+    )
     path = OUT / ("engine.json" if is_whole else "engine-partial.json")
     report.write(path, content)
     print(f"written: {path}")
@@ -155,7 +160,9 @@ def _plans(args: argparse.Namespace) -> list[tuple[CellPlan, int]]:
         pairs = args.pairs or (QUICK_PAIRS if args.quick else model.pairs)
         for streams in args.streams:
             new_tok = model.new_tok[streams] // (2 if args.quick else 1)
-            plan = CellPlan(model.name, path, vocab, streams, model.prompt_tok, new_tok)
+            plan = CellPlan(
+                model.name, path, vocab, streams, model.prompt_tok, new_tok, args.temperature
+            )
             plans.append((plan, pairs))
     return plans
 

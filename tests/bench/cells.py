@@ -28,6 +28,7 @@ class CellPlan:
         streams: Streams at once, each with a slot of its own.
         prompt_tok: Tokens of every prompt.
         new_tok: Tokens every stream generates.
+        temperature: 0 takes the likeliest token.
     """
 
     model: str
@@ -36,6 +37,7 @@ class CellPlan:
     streams: int
     prompt_tok: int
     new_tok: int
+    temperature: float = 0.0
 
     @property
     def layout(self) -> Layout:
@@ -45,6 +47,7 @@ class CellPlan:
             slots=self.streams,
             ctx_per_slot_tok=pad_context_tok(self.prompt_tok + self.new_tok + 1),
             threads=usable_cores(),
+            temperature=self.temperature,
         )
 
     def work(self, seed: int) -> Work:

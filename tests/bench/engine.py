@@ -40,7 +40,7 @@ def layout_config(layout: Layout) -> EngineConfig:
         ubatch_tok=layout.ubatch_tok,
         threads=layout.threads,
         threads_batch=layout.threads,
-        temperature=0.0,
+        temperature=layout.temperature,
     )
 
 

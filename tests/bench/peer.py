@@ -102,6 +102,7 @@ class Peer:
             ContenderError: If it does not start.
         """
         self.name = name
+        self._temperature = layout.temperature
         self._server = ServerProcess(binary, layout_arguments(layout))
 
     @property
@@ -119,7 +120,7 @@ class Peer:
         Raises:
             ContenderError: If a connection breaks, the server refuses or is too slow.
         """
-        requests = [_request(prompt, work.new_tok) for prompt in work.prompts]
+        requests = [_request(prompt, work.new_tok, self._temperature) for prompt in work.prompts]
         address = ("127.0.0.1", self._server.port)
         streams: list[_Stream] = []
         with selectors.DefaultSelector() as selector:
@@ -213,14 +214,14 @@ class _Stream:
         return events
 
 
-def _request(prompt: Sequence[int], new_tok: int) -> bytes:
+def _request(prompt: Sequence[int], new_tok: int, temperature: float) -> bytes:
     body = json.dumps(
         {
             "prompt": list(prompt),
             "n_predict": new_tok,
             "ignore_eos": True,
             "cache_prompt": False,
-            "temperature": 0.0,
+            "temperature": temperature,
             "stream": True,
         }
     ).encode()

@@ -42,6 +42,7 @@ def as_json(results: Sequence[CellResult], machine: str, engine: str, peer: str)
                 "streams": result.plan.streams,
                 "prompt_tok": result.plan.prompt_tok,
                 "new_tok": result.plan.new_tok,
+                "temperature": result.plan.temperature,
                 "threads": result.plan.layout.threads,
                 "ctx_per_slot_tok": result.plan.layout.ctx_per_slot_tok,
                 "used_by_others": result.bystanders,

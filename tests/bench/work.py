@@ -27,6 +27,7 @@ class Layout:
         threads: Threads for decode and for prefill.
         batch_tok: Logical batch.
         ubatch_tok: Physical batch.
+        temperature: 0 takes the likeliest token; above, both use llama.cpp's default chain.
     """
 
     model: Path
@@ -35,6 +36,7 @@ class Layout:
     threads: int
     batch_tok: int = 2048
     ubatch_tok: int = 512
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True)
