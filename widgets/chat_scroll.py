@@ -84,6 +84,7 @@ class ConversationScroll(QScrollArea):
         self.rows.append(row)
         row.settled.connect(lambda: self._on_row_settled(row))
         self.add(row)
+        row.show()  # now, not with the next layout: whether text comes in view is asked before
 
     def clear_rows(self) -> None:
         """Take all messages away."""

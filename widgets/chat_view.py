@@ -282,8 +282,8 @@ class ChatView(QWidget):
         return answer
 
     def _add(self, record: Record) -> None:
-        self.messages_area.add_row(MessageRow(record, self._build))
         self._show_page(self.messages_area)
+        self.messages_area.add_row(MessageRow(record, self._build))
 
     def _show_page(self, page: QWidget) -> None:
         if self._stack.currentWidget() is not page:

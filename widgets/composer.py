@@ -162,13 +162,14 @@ class Composer(QWidget):
     def submit(self) -> None:
         """Send the draft, unless it is empty, an answer is under way or nothing can answer."""
         draft = self.draft()
-        if self._is_busy or self._reason is not None or not draft.text().strip():
+        text = draft.text()
+        if self._is_busy or self._reason is not None or not text or text.isspace():
             return
         self._last_sent = draft
         self.set_draft(Draft())
         self.editor.document().clearUndoRedoStacks()
         self._note(None)
-        self.sent.emit(draft.text())
+        self.sent.emit(text)
 
     # --- State --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 # The editor lays out every line it holds; beyond this a paste becomes an attachment.
-FOLD_CHARS = 32 * 1024
+FOLD_CHARS = 16 * 1024
 # Tab and line feed are kept; carriage returns have become line feeds before.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x84\x86-\x9f]")
 

@@ -16,7 +16,7 @@ from widgets.markdown_bidi import safe_cut
 MAX_BLOCK_CHARS = 4096
 # A list costs about twice as much as text of its length; a cell of a table 0.05 ms.
 MAX_LIST_CHARS = 2048
-MAX_TABLE_CELLS = 160
+MAX_TABLE_CELLS = 120
 
 _FENCE = re.compile(r"^([ \t]{0,12})(`{3,}+|~{3,}+)([^`]*)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}([ \t]|$)")

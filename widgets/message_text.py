@@ -138,7 +138,8 @@ class TextRun(QTextBrowser):
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
             if cursor.hasSelection():
                 cursor.removeSelectedText()
-                cursor.setBlockFormat(finished)  # an empty block takes over the removed one's
+                if cursor.block().length() == 1:
+                    cursor.setBlockFormat(finished)  # an empty block takes over the removed one's
         if markdown.strip():
             source = rendered(markdown, self._palette, self.font().pointSizeF())
             self._has_quote = self._has_quote or ">" in markdown
