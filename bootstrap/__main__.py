@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from bootstrap.environment import Environment
-from bootstrap.gpu import REQUESTS, choice_for
+from bootstrap.gpu import REQUESTS, TOOLCHAIN_FOLDERS, choice_for
 from bootstrap.process import run_whole
 from bootstrap.say import SetupError, say
 from bootstrap.system import (
@@ -35,6 +35,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # not for the make that cmake may call
         os.environ.pop(name, None)
+    found = [folder for folder in TOOLCHAIN_FOLDERS if Path(folder).is_dir()]
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *found])
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "run": _run,
         "test": _test,

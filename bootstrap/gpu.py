@@ -44,14 +44,14 @@ BACKENDS: dict[str, Backend] = {
             "cuda",
             "CUDA",
             "GGML_CUDA",
-            (("nvcc|/usr/local/cuda/bin/nvcc", "nvidia-cuda-toolkit"),),
+            (("nvcc", "nvidia-cuda-toolkit"),),
         ),
         Backend(
             "rocm",
             "ROCm",
             "GGML_HIP",
             (
-                ("hipcc|/opt/rocm/bin/hipcc", "hipcc"),
+                ("hipcc", "hipcc"),
                 ("*/cmake/hipblas/hipblas-config.cmake", "libhipblas-dev"),
                 ("*/cmake/rocblas/rocblas-config.cmake", "librocblas-dev"),
             ),
@@ -69,6 +69,8 @@ BACKENDS: dict[str, Backend] = {
     )
 }
 REQUESTS = ("auto", "none", *BACKENDS)
+# Where the vendors' own installers put their compilers, off everybody's PATH.
+TOOLCHAIN_FOLDERS = ("/usr/local/cuda/bin", "/opt/rocm/bin")
 _CMAKE_ROOTS = ("/usr/lib", "/usr/local/lib", "/opt/rocm/lib")
 
 
@@ -122,7 +124,9 @@ def _is_there(
     if part.startswith("*/"):
         return any(
             next(Path(root).glob(pattern), None)
-            for root in _CMAKE_ROOTS
+            for root in # Where the vendors' own installers put their compilers, off everybody's PATH.
+TOOLCHAIN_FOLDERS = ("/usr/local/cuda/bin", "/opt/rocm/bin")
+_CMAKE_ROOTS
             for pattern in (part[2:], part)
         )
     if part.startswith("/"):
