@@ -124,9 +124,7 @@ def _is_there(
     if part.startswith("*/"):
         return any(
             next(Path(root).glob(pattern), None)
-            for root in # Where the vendors' own installers put their compilers, off everybody's PATH.
-TOOLCHAIN_FOLDERS = ("/usr/local/cuda/bin", "/opt/rocm/bin")
-_CMAKE_ROOTS
+            for root in _CMAKE_ROOTS
             for pattern in (part[2:], part)
         )
     if part.startswith("/"):
