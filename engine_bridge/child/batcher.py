@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine_bridge.child.llama import Batch, Context, Model
+from engine_bridge.child import sentences
+from engine_bridge.child.filling import Filling
+from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
-from engine_bridge.child.pool import Pool
-from engine_bridge.child.sampling import is_greedy, make_chain
+from engine_bridge.child.pieces import Pieces
+from engine_bridge.child.pool import PLENTY_TOK, Pool
+from engine_bridge.child.sampling import Sampling
 from engine_bridge.child.scheduler import Limits, Share, drafts_allowed, share_out
 from engine_bridge.child.slot import Slot, choose_slot
 from engine_bridge.child.speculation.choice import drafter_of
@@ -33,27 +36,6 @@ from engine_bridge.settings.config import EngineConfig
 _NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
 # A cancel must be felt within 100 ms. Ending a step takes up to 30 ms and throws its work away.
 _WORTH_ENDING_S, _WORTH_ENDING_FOR_ONE_S = 0.06, 0.01
-
-
-_NO_DRAFTS = (
-    "Nothing is drafted: this model keeps a state instead of a cache, and a rejected draft could not "
-    "be taken back from it."
-)
-
-
-class Pieces(dict[int, bytes | None]):
-    """Bytes of each token that occurred; None for end-of-generation tokens."""
-
-    def __init__(self, model: Model) -> None:
-        """Nothing looked up yet."""
-        super().__init__()
-        self._model = model
-
-    def __missing__(self, token: int) -> bytes | None:
-        """Look a token up once."""
-        piece = None if self._model.is_eog(token) else self._model.piece(token)
-        self[token] = piece
-        return piece
 
 
 class Batcher:
@@ -81,9 +63,9 @@ class Batcher:
         self._emit = emit
         self._clock = clock
         self._pieces = Pieces(context.model)
-        self._eog: list[int] | None = None
         self._uses = 0
         self._told_no_drafts = False
+        self._requests: frozenset[int] = frozenset()
         self._in_step: tuple[frozenset[int], int, float] | None = None
         self._adopt(context, config)
 
@@ -92,8 +74,7 @@ class Batcher:
         self.context = context
         self.pace = Pace()
         self._is_async = model.n_gpu_layers > 0
-        self._batch = Batch(context.batch_tok)
-        self._positions = np.arange(context.ctx_tok + 1, dtype=np.int32)
+        self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
         self.set_live(config)
@@ -109,13 +90,14 @@ class Batcher:
             context.outputs_max,
             chunk if isinstance(chunk, int) else None,
         )
+        self._sampling = Sampling(config, model)
         self._drafter = self._drafter_of(config, model)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
                 slot.clear(context)
         for stream in self.streams:
-            self._set_sampling(stream)
+            self._sampling.equip(stream)
 
     def _drafter_of(self, config: EngineConfig, model: Model) -> Drafter | None:
         drafter = drafter_of(config)
@@ -123,7 +105,7 @@ class Batcher:
             return drafter
         if not self._told_no_drafts:
             self._told_no_drafts = True
-            self._emit(Logged("warning", _NO_DRAFTS))
+            self._emit(Logged("warning", sentences.NO_DRAFTS))
         return None
 
     # --- Streams ---------------------------------------------------------------------------
@@ -144,8 +126,9 @@ class Batcher:
         slot.used_at = self._uses
         started_ns = self._clock()
         stream = Stream(prepared, slot, reused, started_ns)
-        self._set_sampling(stream)
+        self._sampling.equip(stream)
         self.streams.append(stream)
+        self._note_requests()
         self._emit(
             RequestStarted(
                 request_id=stream.request_id,
@@ -174,17 +157,17 @@ class Batcher:
         for stream in streams:
             old = stream.slot
             if old.index >= len(self.slots):
-                self.end(stream, "failed", _slots_gone_sentence(len(self.slots)))
+                self.end(stream, "failed", sentences.slots_gone(len(self.slots)))
                 continue
             slot = self.slots[old.index]
             if old.known >= slot.cap_tok:
-                self.end(stream, "context_full", _full_sentence(slot.cap_tok))
+                self.end(stream, "context_full", sentences.slot_full(slot.cap_tok))
                 continue
             slot.tokens[: old.known] = old.tokens[: old.known]
             slot.known, slot.cached = old.known, 0
             slot.is_free, slot.conversation_id = False, old.conversation_id
             slot.used_at, stream.slot = old.used_at, slot
-            self._set_sampling(stream)
+            self._sampling.equip(stream)
 
     def slot_facts(self) -> tuple[SlotFacts, ...]:
         """State of every slot."""
@@ -200,22 +183,8 @@ class Batcher:
             stream.close()
         self.streams.clear()
 
-    def _set_sampling(self, stream: Stream) -> None:
-        stream.close()
-        banned = list(self.context.model.suppressed)
-        if stream.prepared.command.ignore_eog:
-            banned += self._eog_tokens()
-        stream.banned = np.asarray(banned, np.int64) if banned else None
-        if not is_greedy(self.config):
-            slot = stream.slot
-            history = slot.tokens[: slot.known].tolist()
-            stream.chain = make_chain(self.config, self.context.model, banned, history)
-
-    def _eog_tokens(self) -> list[int]:
-        if self._eog is None:
-            model = self.context.model
-            self._eog = [token for token in range(model.vocab) if model.is_eog(token)]
-        return self._eog
+    def _note_requests(self) -> None:
+        self._requests = frozenset(stream.request_id for stream in self.streams)
 
     def _finish(self, stream: Stream) -> None:
         assert stream.finish is not None
@@ -226,6 +195,7 @@ class Batcher:
             self._emit(delivered)
         stream.slot.release()
         self.streams.remove(stream)
+        self._note_requests()
         self._emit(
             RequestFinished(
                 request_id=stream.request_id,
@@ -257,20 +227,23 @@ class Batcher:
 
     def step(self) -> None:
         """Compute one batch and deliver what it brought."""
-        room = self._make_room()
+        room = self._make_room() if self._pool.is_shared else PLENTY_TOK
+        generating = [stream for stream in self.streams if stream.is_generating]
+        reading: list[Stream] = []
+        if len(generating) < len(self.streams):
+            reading = [stream for stream in self.streams if not stream.is_generating]
         if self._drafter is not None:
-            self._draft(self._drafter)
-        shares = share_out(self.streams, self._limits, self.pace, room)
+            self._draft(self._drafter, generating)
+        shares = share_out(generating, reading, self._limits, self.pace, room)
         if not shares:
             return
-        tokens, rows = self._fill(shares)
-        prompt_tok = sum(share.tokens for share in shares if not share.stream.is_generating)
+        tokens, rows = self._filling.fill(shares)
+        prompt_tok = sum([share.tokens for share in shares[len(generating) :]])
         context = self.context
         context.request_abort(False)
         begin = self._clock()
-        requests = frozenset(share.stream.request_id for share in shares)
-        self._in_step = (requests, begin, self.pace.expected_s(prompt_tok))
-        code = context.decode(self._batch, tokens)
+        self._in_step = (self._requests, begin, self.pace.expected_s(prompt_tok))
+        code = context.decode(self._filling.batch, tokens)
         # Only a step with output rows is waited for: a GPU goes on with the next meanwhile.
         logits = context.logits() if rows and code == 0 else None
         self._in_step = None
@@ -280,37 +253,19 @@ class Batcher:
             return
         if logits is not None or not self._is_async:
             self.pace.saw(prompt_tok, (end - begin) / 1e9)
-        self._count(shares, prompt_tok, end - begin)
+        depths = [share.stream.slot.cached for share in shares]
         best = self._likeliest(shares, logits, rows) if logits is not None else []
-        self._deliver(shares, best, end)
-
-    def _fill(self, shares: Sequence[Share]) -> tuple[int, int]:
-        """Write the batch; its tokens and output rows."""
-        batch, at, rows = self._batch, 0, 0
-        for share in shares:
-            slot, count = share.stream.slot, share.tokens
-            first = slot.cached
-            if count == 1:
-                batch.token[at] = slot.tokens[first]
-                batch.pos[at] = first
-                batch.seq[at] = slot.index
-                batch.wants_logits[at] = share.rows
-            else:
-                end = at + count
-                batch.token[at:end] = slot.tokens[first : first + count]
-                batch.pos[at:end] = self._positions[first : first + count]
-                batch.seq[at:end] = slot.index
-                batch.wants_logits[at : end - share.rows] = 0
-                batch.wants_logits[end - share.rows : end] = 1
-            at += count
-            rows += share.rows
-        return at, rows
+        delivered_tok = self._deliver(shares, best, end)
+        if prompt_tok:
+            self.meter.prefilled(end - begin, prompt_tok, len(shares), delivered_tok)
+        else:
+            self.meter.decoded(end - begin, depths, rows, delivered_tok)
 
     def _likeliest(
         self, shares: Sequence[Share], logits: NDArray[np.float32], rows: int
     ) -> list[int]:
         """The likeliest token of every row, where streams take it; chains read rows themselves."""
-        if not is_greedy(self.config):
+        if not self._sampling.is_greedy:
             return [0] * rows
         row = 0
         for share in shares:
@@ -320,35 +275,42 @@ class Batcher:
         best: list[int] = logits[:rows].argmax(axis=1).tolist()
         return best
 
-    def _deliver(self, shares: Sequence[Share], best: list[int], end_ns: int) -> None:
-        at = row = 0
+    def _deliver(self, shares: Sequence[Share], best: list[int], end_ns: int) -> int:
+        """Hand every share its tokens; how many were delivered."""
+        pieces = self._pieces
+        at = row = total = 0
         for share in shares:
-            stream, slot = share.stream, share.stream.slot
-            if share.rows == 0:
+            stream, slot, rows = share.stream, share.stream.slot, share.rows
+            if rows == 1:
+                chain = stream.chain
+                last = at + share.tokens - 1
+                token = best[row] if chain is None else chain.sample(self.context, last)
                 slot.cached += share.tokens
-                if slot.pending == 0:  # no token was wanted: the prompt is read, that is all
-                    stream.finish = ("token_limit", "")
-            else:
-                first = at + share.tokens - share.rows
-                brought = self._drawn(share, best[row : row + share.rows], first)
+                slot.tokens[slot.cached] = token
+                slot.known = slot.cached + 1
+                stream.accept_one(pieces[token], end_ns)
+                total += 1
+            elif rows:
+                brought = self._drawn(share, best[row : row + rows], at)
                 self._keep(share, brought)
-                stream.accept(brought, self._pieces.__getitem__, end_ns)
-                if stream.finish is None and slot.known >= slot.cap_tok:
-                    stream.finish = ("context_full", _full_sentence(slot.cap_tok))
+                total += stream.accept(brought, pieces.__getitem__, end_ns)
+            else:
+                slot.cached += share.tokens
+                if slot.known == slot.cached:  # no token was wanted: the prompt is read
+                    stream.finish = ("token_limit", "")
             at += share.tokens
-            row += share.rows
+            row += rows
+            if slot.known >= slot.cap_tok and stream.finish is None:
+                stream.finish = ("context_full", sentences.slot_full(slot.cap_tok))
             if stream.finish is not None:
                 self._finish(stream)
-            elif stream.due(end_ns) and (delivered := stream.delivered(end_ns)) is not None:
+            elif end_ns >= stream.due_ns and (delivered := stream.delivered(end_ns)) is not None:
                 self._emit(delivered)
+        return total
 
     def _drawn(self, share: Share, best: list[int], first: int) -> list[int]:
-        """Tokens drawn for a share's rows, up to the first that contradicts the draft."""
-        stream, drafts = share.stream, share.draft_tok
-        chain = stream.chain
-        if not drafts:
-            return best if chain is None else [chain.sample(self.context, first)]
-        slot = stream.slot
+        """Tokens drawn for a draft's rows, up to the first that contradicts it."""
+        drafts, chain, slot = share.draft_tok, share.stream.chain, share.stream.slot
         draft: list[int] = slot.tokens[slot.known : slot.known + drafts].tolist()
         brought: list[int] = []
         for number in range(drafts + 1):
@@ -359,19 +321,16 @@ class Batcher:
         return brought
 
     def _keep(self, share: Share, brought: list[int]) -> None:
-        """Book the cells that hold: of a draft only what was confirmed."""
+        """Book the cells that hold: the token before the draft, and what was confirmed of it."""
         slot, accepted = share.stream.slot, len(brought) - 1
-        slot.cached += share.tokens - share.draft_tok + accepted
+        slot.cached += 1 + accepted
         slot.tokens[slot.cached] = brought[-1]
         slot.known = slot.cached + 1
-        if share.draft_tok:
-            share.stream.count_draft(share.draft_tok, accepted)
-            share.stream.draft_tok = 0
-            if accepted < share.draft_tok:
-                slot.forget_beyond(slot.cached, self.context)
+        share.stream.count_draft(share.draft_tok, accepted)
+        if accepted < share.draft_tok:
+            slot.forget_beyond(slot.cached, self.context)
 
-    def _draft(self, drafter: Drafter) -> None:
-        generating = [stream for stream in self.streams if stream.is_generating]
+    def _draft(self, drafter: Drafter, generating: Sequence[Stream]) -> None:
         for stream in generating:
             slot = stream.slot
             most = drafts_allowed(stream, self._limits, len(generating))
@@ -380,14 +339,6 @@ class Batcher:
                 draft = drafter.draft(slot.tokens[: slot.known], most)
                 stream.draft_tok = len(draft)
                 slot.tokens[slot.known : slot.known + len(draft)] = draft
-
-    def _count(self, shares: Sequence[Share], prompt_tok: int, step_ns: int) -> None:
-        rows = sum(share.rows for share in shares)
-        if prompt_tok:
-            self.meter.prefilled(step_ns, prompt_tok, len(shares), rows)
-        else:
-            depths = [share.stream.slot.cached for share in shares]
-            self.meter.decoded(step_ns, depths, rows, rows)
 
     # --- What can go wrong -------------------------------------------------------------------
 
@@ -414,14 +365,14 @@ class Batcher:
 
     def _end_for_lack_of_room(self) -> None:
         running = len(self.streams)
-        self.end(self.streams[-1], "pool_full", _pool_sentence(self.context.ctx_tok, running))
+        self.end(self.streams[-1], "pool_full", sentences.pool_full(self.context.ctx_tok, running))
 
     def _recover(self, code: int, shares: Sequence[Share]) -> None:
         """Bring the books in line with the cache after a step that did not end well."""
         if code not in (_NO_ROOM, _ABORTED):
             for share in shares:
                 share.stream.slot.clear(self.context)
-                self.end(share.stream, "failed", _fault_sentence(code))
+                self.end(share.stream, "failed", sentences.step_failed(code))
             return
         for share in shares:
             slot, stream = share.stream.slot, share.stream
@@ -440,29 +391,3 @@ def slot_cap_tok(context: Context, config: EngineConfig) -> int:
     """Tokens one slot may use: its part of the pool, its cap, and never more than training."""
     trained = context.model.ctx_train_tok or context.ctx_seq_tok
     return min(context.ctx_seq_tok, config.slot_cap_tok, trained)
-
-
-def _full_sentence(cap_tok: int) -> str:
-    return (
-        f"The slot's {cap_tok:,} tokens are full, so the answer stops here. Give each slot more "
-        "context, or start a new conversation."
-    )
-
-
-def _pool_sentence(pool_tok: int, running: int) -> str:
-    return (
-        f"The shared pool of {pool_tok:,} tokens ran out with {running} answers running, and this "
-        "one had started last. Ask again when the others are done, enlarge the pool, or use fewer "
-        "slots."
-    )
-
-
-def _slots_gone_sentence(slots: int) -> str:
-    return f"The number of slots was reduced to {slots} while this answer was running. Ask again."
-
-
-def _fault_sentence(code: int) -> str:
-    return (
-        f"llama.cpp could not compute this step (code {code}); it may have run out of memory. Its "
-        "slot was cleared. Ask again; if it happens again, choose a smaller context or micro-batch."
-    )

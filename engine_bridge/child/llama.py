@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 import llama_cpp as _binding
-from llama_cpp import llama_cpp as lib
+from llama_cpp import llama_cpp as _lib
 from llama_cpp._ctypes_extensions import load_shared_library
 
+from engine_bridge.child.batch import Batch
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
 from engine_bridge.child.native_log import CapturedLog, NativeLog
@@ -30,14 +31,15 @@ from engine_bridge.child.native_params import (
     fill_context_params,
     fill_fast_vocab,
     fill_model_params,
+    flash_made,
 )
-from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 
 BINDING_VERSION: str = _binding.__version__
+# The raw calls, for the other files of this facade.
+LIB: Any = _lib
 
-_FLASH_SAID = re.compile(r"Flash Attention (enabled|not supported)")
-_CONTROL = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
+_CONTROL = LIB.LLAMA_TOKEN_ATTR_CONTROL | LIB.LLAMA_TOKEN_ATTR_UNKNOWN
 
 
 class LlamaError(RuntimeError):
@@ -50,7 +52,7 @@ class LoadCancelledError(LlamaError):
 
 def _find_libraries() -> tuple[ctypes.CDLL, ...]:
     folder = Path(_binding.__file__).parent / "lib"
-    found = [lib._lib]
+    found = [LIB._lib]
     for name in ("ggml", "ggml-base", "ggml-rpc"):
         try:
             found.append(load_shared_library(name, folder))
@@ -59,27 +61,27 @@ def _find_libraries() -> tuple[ctypes.CDLL, ...]:
     return tuple(found)
 
 
-LOG = NativeLog(lib.llama_log_set, lib.llama_log_callback)
+LOG = NativeLog(LIB.llama_log_set, LIB.llama_log_callback)
 GGML = Ggml(*_find_libraries())
-_BREAKDOWN = Breakdown(lib._lib, GGML)
-lib.llama_backend_init()
+_BREAKDOWN = Breakdown(LIB._lib, GGML)
+LIB.llama_backend_init()
 
 # A second binding of the same function that returns the bare address: no pointer object a step.
-_get_logits = lib._lib["llama_get_logits"]
+_get_logits = LIB._lib["llama_get_logits"]
 _get_logits.argtypes, _get_logits.restype = [ctypes.c_void_p], ctypes.c_void_p
 # strlen(flag) is non-zero once the flag byte is set: an abort callback without Python.
 _strlen = ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen
-_ABORT = lib.ggml_abort_callback(ctypes.cast(_strlen, ctypes.c_void_p).value)
+_ABORT = LIB.ggml_abort_callback(ctypes.cast(_strlen, ctypes.c_void_p).value)
 
 
 def system_info() -> str:
     """The processor features and backends this build uses, as llama.cpp words it."""
-    return str(lib.llama_print_system_info().decode(errors="replace")).strip()
+    return str(LIB.llama_print_system_info().decode(errors="replace")).strip()
 
 
 def has_rpc() -> bool:
     """Whether this build can use devices of other machines."""
-    return bool(lib.llama_supports_rpc())
+    return bool(LIB.llama_supports_rpc())
 
 
 def can_measure_memory() -> bool:
@@ -95,17 +97,17 @@ class Model:
         self.handle = handle
         self.config = config
         self.log = log
-        self._vocab = lib.llama_model_get_vocab(handle)
-        self.vocab: int = lib.llama_vocab_n_tokens(self._vocab)
-        self.layers: int = lib.llama_model_n_layer(handle)
-        self.ctx_train_tok: int = lib.llama_model_n_ctx_train(handle)
-        self.window_tok: int = lib.llama_model_n_swa(handle)
-        self.is_recurrent: bool = lib.llama_model_is_recurrent(handle)
-        self.is_hybrid: bool = lib.llama_model_is_hybrid(handle)
-        self.weight_bytes: int = lib.llama_model_size(handle)
-        self.bos: int = lib.llama_vocab_bos(self._vocab)
-        self.eos: int = lib.llama_vocab_eos(self._vocab)
-        self.adds_bos: bool = lib.llama_vocab_get_add_bos(self._vocab)
+        self._vocab = LIB.llama_model_get_vocab(handle)
+        self.vocab: int = LIB.llama_vocab_n_tokens(self._vocab)
+        self.layers: int = LIB.llama_model_n_layer(handle)
+        self.ctx_train_tok: int = LIB.llama_model_n_ctx_train(handle)
+        self.window_tok: int = LIB.llama_model_n_swa(handle)
+        self.is_recurrent: bool = LIB.llama_model_is_recurrent(handle)
+        self.is_hybrid: bool = LIB.llama_model_is_hybrid(handle)
+        self.weight_bytes: int = LIB.llama_model_size(handle)
+        self.bos: int = LIB.llama_vocab_bos(self._vocab)
+        self.eos: int = LIB.llama_vocab_eos(self._vocab)
+        self.adds_bos: bool = LIB.llama_vocab_get_add_bos(self._vocab)
         self.suppressed = self._suppressed_tokens()
         self._piece_buffer = ctypes.create_string_buffer(256)
 
@@ -144,24 +146,24 @@ class Model:
             cancelled = cancelled or not goes_on
             return goes_on
 
-        callback = lib.llama_progress_callback(progressed)
-        params = lib.llama_model_default_params()
+        callback = LIB.llama_progress_callback(progressed)
+        params = LIB.llama_model_default_params()
         fill_model_params(params, config, no_alloc=no_alloc)
         params.progress_callback = callback
         overrides = None  # kept alive until the load is over
         if fast_vocab is not None:
-            overrides = (lib.llama_model_kv_override * 3)()
+            overrides = (LIB.llama_model_kv_override * 3)()
             fill_fast_vocab(overrides, *fast_vocab)
             params.kv_overrides = overrides
-        handle = lib.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
+        handle = LIB.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
         log = CapturedLog()
         if handle is None:
             with LOG.captured() as log:
-                handle = lib.llama_model_load_from_file(os.fsencode(path), params)
+                handle = LIB.llama_model_load_from_file(os.fsencode(path), params)
         del overrides
         if cancelled:
             if handle is not None:
-                lib.llama_model_free(handle)
+                LIB.llama_model_free(handle)
             raise LoadCancelledError("The load was cancelled.")
         if handle is None:
             raise LlamaError(log.cause or "llama.cpp gave no reason.")
@@ -170,7 +172,7 @@ class Model:
     def close(self) -> None:
         """Free the weights."""
         if self.handle is not None:
-            lib.llama_model_free(self.handle)
+            LIB.llama_model_free(self.handle)
             self.handle = None
 
     @property
@@ -184,48 +186,50 @@ class Model:
     @property
     def chat_template(self) -> str:
         """The template's source, or the empty string."""
-        raw = lib.llama_model_chat_template(self.handle, None)
+        raw = LIB.llama_model_chat_template(self.handle, None)
         return str(raw.decode(errors="replace")) if raw else ""
 
     @property
     def description(self) -> str:
         """Architecture, size and quantisation in llama.cpp's words."""
         buffer = ctypes.create_string_buffer(256)
-        lib.llama_model_desc(self.handle, buffer, 256)
+        LIB.llama_model_desc(self.handle, buffer, 256)
         return buffer.value.decode(errors="replace")
+
+    @cached_property
+    def eog(self) -> frozenset[int]:
+        """Tokens that end a generation; the first look takes up to a tenth of a second."""
+        is_eog = LIB.llama_vocab_is_eog
+        return frozenset(token for token in range(self.vocab) if is_eog(self._vocab, token))
 
     def special_tokens(self) -> tuple[int, ...]:
         """Control tokens; their text in a user's words must stay text.
 
         User-defined tokens are not among them: llama.cpp reads their text as the token always.
         """
-        attributes = lib.llama_vocab_get_attr
+        attributes = LIB.llama_vocab_get_attr
         every = range(self.vocab)
         return tuple(token for token in every if attributes(self._vocab, token) & _CONTROL)
 
     def _suppressed_tokens(self) -> tuple[int, ...]:
         """Tokens that the model's file says must never be drawn."""
         count = ctypes.c_int32()
-        tokens = lib.llama_vocab_get_suppress_tokens(self._vocab, ctypes.byref(count))
+        tokens = LIB.llama_vocab_get_suppress_tokens(self._vocab, ctypes.byref(count))
         return tuple(tokens[: count.value]) if count.value else ()
-
-    def is_eog(self, token: int) -> bool:
-        """Whether ``token`` ends a generation."""
-        return bool(lib.llama_vocab_is_eog(self._vocab, token))
 
     def text_of(self, token: int) -> str:
         """How ``token`` is written in the vocabulary, special ones included."""
-        return str((lib.llama_vocab_get_text(self._vocab, token) or b"").decode(errors="replace"))
+        return str((LIB.llama_vocab_get_text(self._vocab, token) or b"").decode(errors="replace"))
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
         """Bytes that ``token`` adds to a text; special tokens add none unless ``special``.
 
         For one thread at a time.
         """
-        size = lib.llama_token_to_piece(self._vocab, token, self._piece_buffer, 256, 0, special)
+        size = LIB.llama_token_to_piece(self._vocab, token, self._piece_buffer, 256, 0, special)
         if size < 0:
             larger = ctypes.create_string_buffer(-size)
-            size = lib.llama_token_to_piece(self._vocab, token, larger, -size, 0, special)
+            size = LIB.llama_token_to_piece(self._vocab, token, larger, -size, 0, special)
             return larger.raw[:size]
         return self._piece_buffer.raw[:size]
 
@@ -240,37 +244,15 @@ class Model:
         raw = text.encode("utf-8", errors="replace")
         room = len(raw) + 2
         tokens = (ctypes.c_int32 * room)()
-        count = lib.llama_tokenize(
+        count = LIB.llama_tokenize(
             self._vocab, raw, len(raw), tokens, room, add_special, parse_special
         )
         if count < 0:  # never seen: a token has at least a byte
             tokens = (ctypes.c_int32 * -count)()
-            count = lib.llama_tokenize(
+            count = LIB.llama_tokenize(
                 self._vocab, raw, len(raw), tokens, -count, add_special, parse_special
             )
         return list(tokens[:count])
-
-
-class Batch:
-    """A ``llama_batch`` on numpy arrays of shape (capacity,), int32 but ``wants_logits`` (int8)."""
-
-    def __init__(self, capacity: int) -> None:
-        """Reserve room for ``capacity`` tokens."""
-        self.token = np.zeros(capacity, np.int32)
-        self.pos = np.zeros(capacity, np.int32)
-        self.seq = np.zeros(capacity, np.int32)
-        self.wants_logits = np.zeros(capacity, np.int8)
-        self._ones = np.ones(capacity, np.int32)
-        self._seq_rows = self.seq.ctypes.data + 4 * np.arange(capacity, dtype=np.uint64)
-        self.struct = lib.llama_batch(
-            0,
-            _as_pointer(self.token, lib.llama_token),
-            None,
-            _as_pointer(self.pos, lib.llama_pos),
-            _as_pointer(self._ones, ctypes.c_int32),
-            _as_pointer(self._seq_rows, ctypes.POINTER(lib.llama_seq_id)),
-            _as_pointer(self.wants_logits, ctypes.c_int8),
-        )
 
 
 class Context:
@@ -292,16 +274,16 @@ class Context:
         self.handle = handle
         self.model = model
         self.log = log
-        self.flash_attn = _flash_made(config, log)
+        self.flash_attn = flash_made(config, log)
         self.outputs_max = config.outputs_max
-        self.ctx_tok: int = lib.llama_n_ctx(handle)
-        self.ctx_seq_tok: int = lib.llama_n_ctx_seq(handle)
-        self.batch_tok: int = lib.llama_n_batch(handle)
-        self.ubatch_tok: int = lib.llama_n_ubatch(handle)
-        self.sequences: int = lib.llama_n_seq_max(handle)
-        self._memory = lib.llama_get_memory(handle)
+        self.ctx_tok: int = LIB.llama_n_ctx(handle)
+        self.ctx_seq_tok: int = LIB.llama_n_ctx_seq(handle)
+        self.batch_tok: int = LIB.llama_n_batch(handle)
+        self.ubatch_tok: int = LIB.llama_n_ubatch(handle)
+        self.sequences: int = LIB.llama_n_seq_max(handle)
+        self._memory = LIB.llama_get_memory(handle)
         self._abort_flag = ctypes.create_string_buffer(2)
-        lib.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))
+        LIB.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))
         self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
 
     @classmethod
@@ -316,12 +298,12 @@ class Context:
         Raises:
             LlamaError: If llama.cpp refuses, with its words.
         """
-        params = lib.llama_context_default_params()
+        params = LIB.llama_context_default_params()
         fill_context_params(params, config)
-        if quiet and (handle := lib.llama_init_from_model(model.handle, params)) is not None:
+        if quiet and (handle := LIB.llama_init_from_model(model.handle, params)) is not None:
             return cls(handle, model, config, [])
         with LOG.captured() as log:
-            handle = lib.llama_init_from_model(model.handle, params)
+            handle = LIB.llama_init_from_model(model.handle, params)
         if handle is None:
             raise LlamaError(log.cause or "llama.cpp gave no reason.")
         return cls(handle, model, config, log.lines)
@@ -329,7 +311,7 @@ class Context:
     def close(self) -> None:
         """Free the buffers."""
         if self.handle is not None:
-            lib.llama_free(self.handle)
+            LIB.llama_free(self.handle)
             self.handle = None
 
     def memory_breakdown(self) -> tuple[BufferBytes, ...]:
@@ -342,16 +324,20 @@ class Context:
 
     def set_threads(self, decode: int, batch: int) -> None:
         """Change the threads of the next step."""
-        lib.llama_set_n_threads(self.handle, decode, batch)
+        LIB.llama_set_n_threads(self.handle, decode, batch)
 
     @property
     def threads(self) -> tuple[int, int]:
         """Decode and prefill threads."""
-        return lib.llama_n_threads(self.handle), lib.llama_n_threads_batch(self.handle)
+        return LIB.llama_n_threads(self.handle), LIB.llama_n_threads_batch(self.handle)
 
     def request_abort(self, wanted: bool) -> None:
         """Set or clear the flag that ends a running ``decode`` (CPU only); from any thread."""
         self._abort_flag[0] = b"\x01" if wanted else b"\x00"
+
+    def new_batch(self, capacity: int) -> Batch:
+        """An empty batch for ``capacity`` tokens."""
+        return Batch(capacity, LIB)
 
     def decode(self, batch: Batch, count: int) -> int:
         """Run the first ``count`` tokens of ``batch``.
@@ -360,7 +346,7 @@ class Context:
             0, 1 where the KV pool has no room, 2 if aborted, negative for faults.
         """
         batch.struct.n_tokens = count
-        return int(lib.llama_decode(self.handle, batch.struct))
+        return int(LIB.llama_decode(self.handle, batch.struct))
 
     def logits(self) -> NDArray[np.float32]:
         """Output rows of the last step in batch order, (outputs_max, vocab).
@@ -381,80 +367,29 @@ class Context:
         Returns:
             False where the memory cannot (a recurrent state is not rewound).
         """
-        return bool(lib.llama_memory_seq_rm(self._memory, seq, begin, end))
+        return bool(LIB.llama_memory_seq_rm(self._memory, seq, begin, end))
 
     def seq_pos_min(self, seq: int) -> int:
         """Lowest position held in every part of the memory, -1 for none."""
-        return int(lib.llama_memory_seq_pos_min(self._memory, seq))
+        return int(LIB.llama_memory_seq_pos_min(self._memory, seq))
 
     def seq_pos_max(self, seq: int) -> int:
         """Highest position held, -1 for none."""
-        return int(lib.llama_memory_seq_pos_max(self._memory, seq))
+        return int(LIB.llama_memory_seq_pos_max(self._memory, seq))
 
     def clear(self) -> None:
         """Forget every sequence, buffers included."""
-        lib.llama_memory_clear(self._memory, True)
+        LIB.llama_memory_clear(self._memory, True)
 
     def warm_up(self) -> None:
         """An empty run that pages the weights in, as llama-server does after a load."""
         tokens = [t for t in (self.model.bos, self.model.eos) if t >= 0] or [0]
-        batch = Batch(len(tokens))
+        batch = self.new_batch(len(tokens))
         batch.token[:] = tokens
         batch.pos[:] = range(len(tokens))
         batch.wants_logits[-1] = 1
-        lib.llama_set_warmup(self.handle, True)
+        LIB.llama_set_warmup(self.handle, True)
         self.decode(batch, min(len(tokens), self.batch_tok))
         self.clear()
-        lib.llama_synchronize(self.handle)
-        lib.llama_set_warmup(self.handle, False)
-
-
-class SamplerChain:
-    """llama.cpp samplers in a row."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        params = lib.llama_sampler_chain_default_params()
-        params.no_perf = True
-        self._chain = lib.llama_sampler_chain_init(params)
-
-    def add(self, kind: str, *arguments: float) -> None:
-        """Append ``llama_sampler_init_<kind>(*arguments)``."""
-        make = getattr(lib, f"llama_sampler_init_{kind}")
-        lib.llama_sampler_chain_add(self._chain, make(*arguments))
-
-    def add_ban(self, vocab: int, tokens: Sequence[int]) -> None:
-        """Append a sampler that never lets ``tokens`` be drawn."""
-        biases = (lib.llama_logit_bias * len(tokens))()
-        for bias, token in zip(biases, tokens, strict=True):
-            bias.token, bias.bias = token, -float("inf")
-        sampler = lib.llama_sampler_init_logit_bias(vocab, len(tokens), biases)
-        lib.llama_sampler_chain_add(self._chain, sampler)
-
-    def accept(self, tokens: Sequence[int]) -> None:
-        """Tell the samplers that ``tokens`` are part of the text."""
-        for token in tokens:
-            lib.llama_sampler_accept(self._chain, token)
-
-    def sample(self, context: Context, index: int) -> int:
-        """Draw from the logits of batch token ``index`` and accept what was drawn."""
-        return int(lib.llama_sampler_sample(self._chain, context.handle, index))
-
-    def close(self) -> None:
-        """Free the samplers."""
-        if self._chain is not None:
-            lib.llama_sampler_free(self._chain)
-            self._chain = None
-
-
-def _as_pointer(array: NDArray[Any], kind: Any) -> Any:  # noqa: ANN401
-    return array.ctypes.data_as(ctypes.POINTER(kind))
-
-
-def _flash_made(config: EngineConfig, lines: list[str]) -> str:
-    if config.flash_attn != "auto":
-        return config.flash_attn
-    if CACHE_TYPES[config.cache_type_v].is_quantised:
-        return "on"  # llama_init_from_model turns it on for a quantised V cache
-    said = [match.group(1) for line in lines if (match := _FLASH_SAID.search(line))]
-    return ("on" if said[-1] == "enabled" else "off") if said else "auto"
+        LIB.llama_synchronize(self.handle)
+        LIB.llama_set_warmup(self.handle, False)

@@ -6,12 +6,14 @@ handed in, so that the library is not imported here.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from engine_bridge.child.threads import threads_of
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 
+_FLASH_SAID = re.compile(r"Flash Attention (enabled|not supported)")
 _LOAD_MODES = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2, "mmap+mlock": 3, "dio": 4}
 _FLASH = {"auto": -1, "off": 0, "on": 1}
 _SPLIT_BY_LAYER = 1  # enum llama_split_mode
@@ -82,3 +84,13 @@ def fill_context_params(params: Any, config: EngineConfig) -> None:  # noqa: ANN
     params.kv_unified = config.kv_unified
     params.samplers, params.n_samplers = None, 0
     params.ctx_other = None
+
+
+def flash_made(config: EngineConfig, lines: list[str]) -> str:
+    """What became of flash attention, by the log of the context's creation; ``auto`` if unknown."""
+    if config.flash_attn != "auto":
+        return config.flash_attn
+    if CACHE_TYPES[config.cache_type_v].is_quantised:
+        return "on"  # llama_init_from_model turns it on for a quantised V cache
+    said = [match.group(1) for line in lines if (match := _FLASH_SAID.search(line))]
+    return ("on" if said[-1] == "enabled" else "off") if said else "auto"

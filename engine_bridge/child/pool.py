@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from engine_bridge.child.llama import Context
 from engine_bridge.child.slot import Slot
 
-_PLENTY = 1 << 40
+# Room where there is no common pool: more than any batch asks for.
+PLENTY_TOK = 1 << 40
 
 
 class Pool:
     """Free cells of a unified pool; a split pool always has room inside a slot.
+
+    Attributes:
+        is_shared: Whether the slots share one pool.
 
     Args:
         context: Whose cells.
@@ -26,7 +30,7 @@ class Pool:
         """Watch the slots."""
         self._context = context
         self._slots = slots
-        self._is_shared = is_shared
+        self.is_shared = is_shared
 
     def make_room(self, wanted_tok: int) -> int:
         """Drop caches of free slots, least recently used first, until ``wanted_tok`` fit.
@@ -34,8 +38,8 @@ class Pool:
         Returns:
             Free cells, less than wanted where nothing was left to drop.
         """
-        if not self._is_shared:
-            return _PLENTY
+        if not self.is_shared:
+            return PLENTY_TOK
         while (room := self._free_tok()) < wanted_tok:
             if not self.evict_one():
                 break

@@ -47,15 +47,17 @@ class PromptSource:
         special_texts: Texts of its control tokens.
         bos: Text of its BOS token, or the empty string.
         eos: Text of its EOS token, or the empty string.
+        eog: Tokens that end a generation.
     """
 
     def __init__(self, model: Model) -> None:
-        """Look the texts up once."""
+        """Look everything up once; takes some tenths of a second for a large vocabulary."""
         self.model = model
         self.template = model.chat_template
         self.special_texts = tuple(filter(None, map(model.text_of, model.special_tokens())))
         self.bos = model.text_of(model.bos) if model.bos >= 0 else ""
         self.eos = model.text_of(model.eos) if model.eos >= 0 else ""
+        self.eog = model.eog
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,17 @@
 """Which token comes next: llama-server's sampler chain, or the likeliest token at once.
 
-Knows the order and defaults of llama-server's samplers; must not know requests or slots.
+Knows the order and defaults of llama-server's samplers; must not know steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine_bridge.child.llama import Model, SamplerChain
+import numpy as np
+
+from engine_bridge.child.llama import Model
+from engine_bridge.child.sampler_chain import SamplerChain
+from engine_bridge.child.stream import Stream
 from engine_bridge.settings.config import EngineConfig
 
 # llama.cpp draws a random seed for this value (LLAMA_DEFAULT_SEED).
@@ -62,3 +66,31 @@ def make_chain(
     if has_penalties(config):
         chain.accept(history[-config.repeat_last_n_tok :])
     return chain
+
+
+class Sampling:
+    """How streams draw under one configuration.
+
+    Attributes:
+        is_greedy: Whether they take the likeliest token and need no chain.
+    """
+
+    def __init__(self, config: EngineConfig, model: Model) -> None:
+        """Sample as ``config`` says."""
+        self.is_greedy = is_greedy(config)
+        self._config = config
+        self._model = model
+
+    def equip(self, stream: Stream) -> None:
+        """Give ``stream`` its samplers, and what it must not draw.
+
+        Where the end of generation is to be ignored its tokens are never drawn, as llama-server
+        does it; going on behind a drawn one would leave it in the text.
+        """
+        stream.close()
+        model = self._model
+        banned = [*model.suppressed, *(model.eog if stream.prepared.command.ignore_eog else ())]
+        stream.banned = np.asarray(banned, np.int64) if banned else None
+        if not self.is_greedy:
+            history = stream.slot.tokens[: stream.slot.known].tolist()
+            stream.chain = make_chain(self._config, model, banned, history)

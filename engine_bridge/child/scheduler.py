@@ -61,47 +61,53 @@ def drafts_allowed(stream: Stream, limits: Limits, streams: int) -> int:
     return max(0, min(room, stream.remaining_tok - 1, share))
 
 
-def share_out(streams: Sequence[Stream], limits: Limits, pace: Pace, room_tok: int) -> list[Share]:
+def share_out(
+    generating: Sequence[Stream],
+    reading: Sequence[Stream],
+    limits: Limits,
+    pace: Pace,
+    room_tok: int,
+) -> list[Share]:
     """Plan a step.
 
     Args:
-        streams: Running streams in the order they started, their drafts already made.
+        generating: Streams that want their next token, in the order they started; drafts made.
+        reading: The other streams, in that order.
         limits: What a step may hold.
         pace: Measured speed.
         room_tok: Free cells in the pool; at least one for every generating stream.
 
     Returns:
-        Shares in batch order; empty if there is room for none.
+        Shares in batch order, one for each generating stream first; empty where nobody has room.
     """
-    shares: list[Share] = []
-    generating = [stream for stream in streams if stream.is_generating]
     left_tok = min(limits.batch_tok, room_tok)
-    left_rows = limits.outputs_max
-    spare = min(left_tok, left_rows) - len(generating)
+    spare = min(left_tok, limits.outputs_max) - len(generating)
+    shares = []
     for stream in generating:
-        drafts = max(0, min(stream.draft_tok, spare))
+        drafts = stream.draft_tok and max(0, min(stream.draft_tok, spare))
         spare -= drafts
         shares.append(Share(stream, 1 + drafts, drafts, 1 + drafts))
-        left_tok -= 1 + drafts
-        left_rows -= 1 + drafts
-    chunk = _chunk(limits, pace, others_decode=bool(generating))
-    for stream in streams:
-        if left_tok <= 0 or chunk <= 0:
-            break
-        if stream.is_generating or (shares and not _fits_whole(stream, len(shares), room_tok)):
-            continue
-        tokens = min(stream.slot.pending, left_tok, chunk)
-        ends = tokens == stream.slot.pending
-        rows = 1 if ends and stream.remaining_tok > 0 else 0
-        if rows > left_rows:
-            tokens, rows = tokens - 1, 0  # its last token waits for a free row
-            if tokens == 0:
+    if reading:
+        left_tok -= sum(share.tokens for share in shares)
+        left_rows = limits.outputs_max - sum(share.rows for share in shares)
+        chunk = min(left_tok, _chunk(limits, pace, others_decode=bool(generating)))
+        for stream in reading:
+            share = _prompt_share(stream, chunk, left_rows)
+            if share is None or (shares and not _fits_whole(stream, len(shares), room_tok)):
                 continue
-        shares.append(Share(stream, tokens, 0, rows))
-        left_tok -= tokens
-        left_rows -= rows
-        chunk -= tokens
+            shares.append(share)
+            chunk -= share.tokens
+            left_rows -= share.rows
     return shares
+
+
+def _prompt_share(stream: Stream, most_tok: int, left_rows: int) -> Share | None:
+    """The next tokens of a prompt; None where not one may be computed."""
+    tokens = min(stream.slot.pending, most_tok)
+    rows = 1 if tokens == stream.slot.pending and stream.remaining_tok > 0 else 0
+    if rows > left_rows:
+        tokens, rows = tokens - 1, 0  # the last token waits for a free row
+    return Share(stream, tokens, 0, rows) if tokens > 0 else None
 
 
 def _fits_whole(stream: Stream, others: int, room_tok: int) -> bool:

@@ -5,12 +5,12 @@ Knows what ends an answer; must not know batches or the pipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine_bridge.child.llama import SamplerChain
+from engine_bridge.child.sampler_chain import SamplerChain
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.text import TextAssembler
 from engine_bridge.metrics.definitions import itl_s, percentile, tpot_s
@@ -53,6 +53,7 @@ class Stream:
         banned: Tokens it must not draw, or None.
         finish: Why it ended and the detail, None while it runs.
         draft_tok: Drafted tokens in the step under way.
+        due_ns: When text should be sent next.
     """
 
     def __init__(self, prepared: Prepared, slot: Slot, reused_tok: int, started_ns: int) -> None:
@@ -67,12 +68,12 @@ class Stream:
         self.banned: NDArray[np.int64] | None = None
         self.finish: tuple[FinishReason, str] | None = None
         self.draft_tok = 0
+        self.due_ns = 0
         self._text = TextAssembler(prepared.command.stop)
         self._started_ns = started_ns
         self._step_ns: list[int] = []
         self._sent_steps = 0
         self._step_tok: list[int] = []
-        self._flushed_ns = 0
         self._drafted_at: list[int] = []
         self._accepted_at: list[int] = []
 
@@ -87,29 +88,48 @@ class Stream:
         """Whether its next step brings the next token; else it still reads its text."""
         return self.new_tok > 0 and self.slot.pending == 1
 
-    def accept(self, tokens: list[int], pieces: Callable[[int], bytes | None], at_ns: int) -> None:
+    def accept_one(self, piece: bytes | None, at_ns: int) -> None:
+        """Take the one token that a step brought.
+
+        Args:
+            piece: Its bytes, None for an end-of-generation token.
+            at_ns: When the step ended.
+        """
+        self._step_ns.append(at_ns)
+        self._step_tok.append(1)
+        self._take(piece)
+
+    def accept(
+        self, tokens: Sequence[int], pieces: Callable[[int], bytes | None], at_ns: int
+    ) -> int:
         """Take the tokens a step brought, until one of them ends the answer.
 
         Args:
             tokens: At least one; the last one is not in the cache yet.
             pieces: Bytes of a token, None for an end-of-generation token.
             at_ns: When the step ended.
+
+        Returns:
+            How many were taken.
         """
         taken = 0
         for token in tokens:
             taken += 1
-            self.new_tok += 1
-            piece = pieces(token)
-            if piece is None:
-                self.finish = ("end", "")
-            elif self._text.push(piece):
-                self.finish = ("stop_text", self._text.stopped_by)
-            elif self.remaining_tok <= 0:
-                self.finish = ("token_limit", "")
+            self._take(pieces(token))
             if self.finish is not None:
                 break
         self._step_ns.append(at_ns)
         self._step_tok.append(taken)
+        return taken
+
+    def _take(self, piece: bytes | None) -> None:
+        self.new_tok += 1
+        if piece is None:
+            self.finish = ("end", "")
+        elif self._text.push(piece):
+            self.finish = ("stop_text", self._text.stopped_by)
+        elif self.remaining_tok <= 0:
+            self.finish = ("token_limit", "")
 
     def count_draft(self, drafted: int, accepted: int) -> None:
         """Count a verified draft by position."""
@@ -121,10 +141,6 @@ class Stream:
             self._drafted_at[position] += 1
         for position in range(accepted):
             self._accepted_at[position] += 1
-
-    def due(self, now_ns: int) -> bool:
-        """Whether it is time to send what is there."""
-        return now_ns - self._flushed_ns >= _FLUSH_NS and self._sent_steps < len(self._step_ns)
 
     def delivered(self, now_ns: int) -> TokensDelivered | None:
         """The event with what was not sent yet; None if there is nothing."""
@@ -139,7 +155,7 @@ class Stream:
             step_tok=tuple(self._step_tok[steps]),
             sent_ns=now_ns,
         )
-        self._sent_steps, self._flushed_ns = len(self._step_ns), now_ns
+        self._sent_steps, self.due_ns = len(self._step_ns), now_ns + _FLUSH_NS
         return event if event.text or event.step_ns else None
 
     def timing(self, now_ns: int) -> RequestTiming:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine_bridge.child.scheduler import Share
 from engine_bridge.protocol import Logged, TokensDelivered
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 
@@ -75,14 +77,14 @@ def test_that_drafts_never_ask_for_more_rows_than_there_are(
     desk.load(tiny_config(few_words_path, slots=4, batch_tok=12, ubatch_tok=12, **_DRAFTS))
     rows: list[int] = []
     batcher = desk.batcher
-    fill = batcher._fill
+    fill = batcher._filling.fill
 
-    def spying(shares: object) -> tuple[int, int]:
-        filled = fill(shares)  # type: ignore[arg-type]
+    def spying(shares: Sequence[Share]) -> tuple[int, int]:
+        filled = fill(shares)
         rows.append(filled[1])
         return filled
 
-    batcher._fill = spying  # type: ignore[method-assign]
+    batcher._filling.fill = spying  # type: ignore[method-assign]
     ids = [
         desk.ask(random_tokens(30, seed=seed, high=310), max_new_tok=100, ignore_eog=True)
         for seed in range(4)
