@@ -44,7 +44,10 @@ class PromptSource:
     Attributes:
         model: Its vocabulary.
         template: Source of its chat template, or the empty string.
-        special_texts: Texts of its control tokens.
+        special_tokens: Its control tokens.
+        special_texts: Their texts.
+        guard: Tokens of a line feed at the beginning of a text, if the vocabulary puts a space in
+            front of every text; else empty.
         bos: Text of its BOS token, or the empty string.
         eos: Text of its EOS token, or the empty string.
         eog: Tokens that end a generation.
@@ -54,7 +57,9 @@ class PromptSource:
         """Look everything up once; takes some tenths of a second for a large vocabulary."""
         self.model = model
         self.template = model.chat_template
-        self.special_texts = tuple(filter(None, map(model.text_of, model.special_tokens())))
+        self.special_tokens = frozenset(model.special_tokens())
+        self.special_texts = tuple(filter(None, map(model.text_of, self.special_tokens)))
+        self.guard = _space_guard(model)
         self.bos = model.text_of(model.bos) if model.bos >= 0 else ""
         self.eos = model.text_of(model.eos) if model.eos >= 0 else ""
         self.eog = model.eog
@@ -129,7 +134,7 @@ class PromptWorker:
         with self.lock:
             if source.model.handle is None:
                 return ready()
-            tokens = _tokenised(rendered.fragments, source.model)
+            tokens = _tokenised(rendered.fragments, source)
         note = rendered.note or _double_bos_note(command, source)
         return ready(tokens=np.asarray(tokens, np.int32), note=note)
 
@@ -161,16 +166,33 @@ def _plain(messages: Sequence[ChatMessage]) -> Rendered:
     return Rendered((Fragment(text, parse_special=False),))
 
 
-def _tokenised(fragments: Sequence[Fragment], model: Model) -> list[int]:
-    tokens: list[int] = []
+def _tokenised(fragments: Sequence[Fragment], source: PromptSource) -> list[int]:
+    model, tokens = source.model, list[int]()
     for fragment in fragments:
-        tokens += model.tokenize(
-            fragment.text, add_special=False, parse_special=fragment.parse_special
+        # Inside a text no space may be slipped in, so the piece is read behind a line feed.
+        guard = source.guard if tokens and tokens[-1] not in source.special_tokens else []
+        read = model.tokenize(
+            ("\n" if guard else "") + fragment.text,
+            add_special=False,
+            parse_special=fragment.parse_special,
         )
+        tokens += read[len(guard) :]
     # Exactly one BOS: templates write it, plain text does not.
     if model.adds_bos and tokens[:1] != [model.bos]:
         tokens.insert(0, model.bos)
     return tokens
+
+
+def _space_guard(model: Model) -> list[int]:
+    """See ``PromptSource.guard``: SentencePiece vocabularies put a space in front of a text."""
+
+    def read(text: str) -> list[int]:
+        return model.tokenize(text, add_special=False, parse_special=False)
+
+    adds_space = b"".join(map(model.piece, read("a"))) == b" a"
+    guard = read("\n")
+    # It must not melt into what follows.
+    return guard if adds_space and read("\na")[: len(guard)] == guard else []
 
 
 def _double_bos_note(command: Generate, source: PromptSource) -> str:
