@@ -115,6 +115,9 @@ class EngineLoop:
     def close(self) -> None:
         """End the worker threads and free everything."""
         self._changes.close()
+        while (arrived := self._inbox.take()) is not None:
+            if isinstance(arrived.item, LoadEnded) and arrived.item.loaded is not None:
+                arrived.item.loaded.close()
         self._requests.close()
         self._reports.close()
 
@@ -123,9 +126,7 @@ class EngineLoop:
         match item:
             case Cancel(request_id=request_id):
                 self._requests.interrupt(request_id)
-            case CancelLoad():
-                self._changes.interrupt()
-            case Shutdown():
+            case CancelLoad() | Shutdown():
                 self._changes.interrupt()
                 self._requests.interrupt(None)
             case _:

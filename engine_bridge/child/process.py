@@ -6,6 +6,7 @@ code; see ``__main__``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 
@@ -13,7 +14,7 @@ from engine_bridge.child.inbox import Inbox, PipeReader
 from engine_bridge.child.loop import EngineLoop
 from engine_bridge.child.outbox import Outbox
 from engine_bridge.child.planner_thread import PlannerThread
-from engine_bridge.child.template import TemplateRenderer
+from engine_bridge.child.template import TemplateError, TemplateRenderer
 from engine_bridge.hardware.read_bandwidth import measure_read_bandwidth
 from engine_bridge.protocol import Event, Logged
 
@@ -29,8 +30,7 @@ def serve(commands_fd: int, events_fd: int) -> None:
 
     def leave() -> None:
         # The window is gone, and the main thread may be deep inside a load or a step: whatever is
-        # in memory is of no use to anyone any more.
-        renderer.close()
+        # in memory is of no use to anyone any more. Helpers end when their pipes do.
         os._exit(0)
 
     outbox = Outbox(events_fd, on_broken=leave)
@@ -46,9 +46,16 @@ def serve(commands_fd: int, events_fd: int) -> None:
     reader = PipeReader(commands_fd, inbox.put, leave, complain)
     loop.greet()
     reader.start()
+    threading.Thread(target=_start_early, args=(renderer,), name="template", daemon=True).start()
     threading.current_thread().name = "loop"
     loop.run()
     planner.stop()
     loop.close()
     renderer.close()
     outbox.close()
+
+
+def _start_early(renderer: TemplateRenderer) -> None:
+    """Have templates ready before the first conversation; what fails is said with that one."""
+    with contextlib.suppress(TemplateError):
+        renderer.start()
