@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -45,10 +47,9 @@ class ConversationScroll(QScrollArea):
         self._selection = selection
         self.rows: list[MessageRow] = []
         self._is_following = True
-        self._tend_timer = QTimer(self)
-        self._tend_timer.setSingleShot(True)
-        self._tend_timer.setInterval(0)
-        self._tend_timer.timeout.connect(self._tend)
+        self._settled_rows: list[MessageRow] = []
+        self._tend_timer = self._turn_timer(self._tend)
+        self._release_timer = self._turn_timer(self._release_settled)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -69,6 +70,14 @@ class ConversationScroll(QScrollArea):
         bar.rangeChanged.connect(self._on_range_changed)
         bar.valueChanged.connect(self._on_value_changed)
         self._set_margins()
+
+    def _turn_timer(self, work: Callable[[], None]) -> QTimer:
+        """A timer that does ``work`` once, in the next turn of the event loop."""
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(0)
+        timer.timeout.connect(work)
+        return timer
 
     @property
     def is_following(self) -> bool:
@@ -93,6 +102,7 @@ class ConversationScroll(QScrollArea):
                 self._selection.remove_owner(row.live)
             self.remove(row)
         self.rows.clear()
+        self._settled_rows.clear()
 
     def remove(self, widget: QWidget) -> None:
         """Take ``widget`` out and delete it."""
@@ -148,17 +158,23 @@ class ConversationScroll(QScrollArea):
         return row.live is not None and self._selection.has_selection(row.live)
 
     def _on_row_settled(self, row: MessageRow) -> None:
-        if not row.is_held:
-            return
+        if row.is_held:
+            # Its parts find their heights with the layout that is due; measured after that.
+            self._settled_rows.append(row)
+            self._release_timer.start()
+
+    def _release_settled(self) -> None:
+        """Give rebuilt messages their own height; what is in view stays where it is."""
         bar = self.verticalScrollBar()
-        is_above = row.y() + row.height() <= bar.value()
-        before_px = row.height()
-        row.release()
+        anchor = next((r for r in self.rows if r.y() + r.height() > bar.value()), None)
+        offset_px = anchor.y() - bar.value() if anchor is not None else 0
+        for row in self._settled_rows:
+            row.release()
+        self._settled_rows.clear()
         self._layout.activate()
         QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
-        if is_above and not self._is_following:
-            # The text in view stays where it is although something above it changed its height.
-            bar.setValue(bar.value() + row.height() - before_px)
+        if anchor is not None and not self._is_following:
+            bar.setValue(anchor.y() - offset_px)
 
     def _on_range_changed(self, _low: int, high: int) -> None:
         self._tend_timer.start()

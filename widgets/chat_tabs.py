@@ -141,7 +141,7 @@ class ChatTabs(QFrame):
         self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
         self._show_tab(conversation_id)
         self.bar.setCurrentIndex(index)
-        view.composer.setFocus()
+        view.composer.editor.setFocus()
 
     def remove_conversation(self, conversation_id: str) -> None:
         """Take a conversation away.

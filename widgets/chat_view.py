@@ -170,6 +170,7 @@ class ChatView(QWidget):
         self._notice = NoticeView(sentence, can_retry=can_retry)
         self._notice.retry_requested.connect(self._on_retry)
         self.messages_area.add(self._notice)
+        self._order_focus(self._notice.retry_button)
         self._show_page(self.messages_area)
 
     def clear(self) -> None:
@@ -283,7 +284,15 @@ class ChatView(QWidget):
 
     def _add(self, record: Record) -> None:
         self._show_page(self.messages_area)
-        self.messages_area.add_row(MessageRow(record, self._build))
+        row = MessageRow(record, self._build)
+        self.messages_area.add_row(row)
+        if isinstance(row.live, AnswerView):
+            self._order_focus(row.live.footer.copy_button)
+
+    def _order_focus(self, last: QWidget) -> None:
+        """Let the composer follow ``last``, so that Shift+Tab leads back to the newest message."""
+        QWidget.setTabOrder(last, self.composer.editor)
+        QWidget.setTabOrder(self.composer.editor, self.composer.button)
 
     def _show_page(self, page: QWidget) -> None:
         if self._stack.currentWidget() is not page:

@@ -111,7 +111,6 @@ class Composer(QWidget):
         self.editor.textChanged.connect(self._on_text_changed)
         self.editor.paged.connect(self.paged)
         self.button.clicked.connect(self._on_button_clicked)
-        self.setFocusProxy(self.editor)
         self.editor.resized.connect(self._fix_button_size)
         self._show_state()
 
@@ -158,6 +157,10 @@ class Composer(QWidget):
         cursor.select(cursor.SelectionType.Document)
         cursor.insertText(draft.typed)
         self.editor.setTextCursor(cursor)
+
+    def chips(self) -> list[PasteChip]:
+        """The folded pastes, in order."""
+        return list(self._chips)
 
     def submit(self) -> None:
         """Send the draft, unless it is empty, an answer is under way or nothing can answer."""
@@ -244,7 +247,7 @@ class Composer(QWidget):
         chip = PasteChip(text, self._palette)
         chip.removed.connect(lambda: self._drop(chip))
         self._chips.append(chip)
-        self._chip_row.addWidget(chip, 0, Qt.AlignmentFlag.AlignLeft)
+        self._chip_row.addWidget(chip)
         self._on_text_changed()
 
     def _drop(self, chip: PasteChip) -> None:

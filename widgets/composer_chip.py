@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX, Palette
@@ -15,8 +15,7 @@ from widgets.theme import icon, mono_font
 _PREVIEW_LINES = 40
 _PREVIEW_LINE_CHARS = 200
 _PREVIEW_CHARS = 64 * 1024
-_PREVIEW_WIDTH_EM = 48
-_PREVIEW_HEIGHT_LINES = 14
+_SHOWN_LINES = 8
 
 
 class PasteChip(QFrame):
@@ -44,17 +43,32 @@ class PasteChip(QFrame):
         self.preview_button = QPushButton(words)
         self.preview_button.setProperty("role", "flat")
         self.preview_button.setToolTip("Show how it begins")
-        self.preview_button.clicked.connect(self._on_preview)
+        self.preview_button.setCheckable(True)
+        self.preview_button.toggled.connect(self._on_preview)
         self.remove_button = QPushButton()
         self.remove_button.setProperty("role", "flat")
         self.remove_button.setToolTip("Do not send this text")
         self.remove_button.setAccessibleName("Remove the pasted text")
         self.remove_button.clicked.connect(self.removed)
-        layout = QHBoxLayout(self)
+        self.preview = QPlainTextEdit()
+        self.preview.setReadOnly(True)
+        self.preview.setProperty("role", "bare")
+        self.preview.setAccessibleName("Beginning of the pasted text")
+        self.preview.setFont(mono_font(self.font()))
+        self.preview.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.preview.setTabChangesFocus(True)
+        self.preview.setFixedHeight(self.preview.fontMetrics().lineSpacing() * _SHOWN_LINES)
+        self.preview.hide()
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.preview_button)
+        row.addWidget(self.remove_button)
+        row.addStretch(1)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(STEP_PX // 2, 0, STEP_PX // 2, 0)
         layout.setSpacing(0)
-        layout.addWidget(self.preview_button)
-        layout.addWidget(self.remove_button)
+        layout.addLayout(row)
+        layout.addWidget(self.preview)
         self.set_palette(palette)
 
     def text(self) -> str:
@@ -71,24 +85,7 @@ class PasteChip(QFrame):
         shown = [line[:_PREVIEW_LINE_CHARS] for line in islice(lines, _PREVIEW_LINES)]
         return with_marks_shown("\n".join(shown))
 
-    def _on_preview(self) -> None:
-        popup = QFrame(self, Qt.WindowType.Popup)
-        popup.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        popup.setProperty("role", "panel")
-        view = QPlainTextEdit(self.beginning(), popup)
-        view.setReadOnly(True)
-        view.setProperty("role", "bare")
-        view.setAccessibleName("Beginning of the pasted text")
-        view.setFont(mono_font(self.font()))
-        view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        layout = QVBoxLayout(popup)
-        layout.setContentsMargins(2 * STEP_PX, 2 * STEP_PX, 2 * STEP_PX, 2 * STEP_PX)
-        layout.addWidget(view)
-        metrics = view.fontMetrics()
-        popup.resize(
-            metrics.averageCharWidth() * _PREVIEW_WIDTH_EM,
-            metrics.lineSpacing() * _PREVIEW_HEIGHT_LINES,
-        )
-        popup.move(self.mapToGlobal(QPoint(0, -popup.height() - STEP_PX)))
-        popup.show()
-        view.setFocus()
+    def _on_preview(self, is_open: bool) -> None:
+        if is_open and not self.preview.toPlainText():
+            self.preview.setPlainText(self.beginning())
+        self.preview.setVisible(is_open)

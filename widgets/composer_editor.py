@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 from resources.chat_tokens import COMPOSER_MAX_LINES
 from widgets.composer_paste import FOLD_CHARS, cleaned
 
+# Without it Qt counts the last line as not quite visible and lets it scroll.
+_SLACK_PX = 1
 _ENTER_KEYS = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 
 
@@ -99,4 +101,4 @@ class PromptEditor(QPlainTextEdit):
     def _height_of(self, lines: int) -> int:
         frame = self.height() - self.viewport().height()
         text = lines * self.fontMetrics().lineSpacing() + 2 * self.document().documentMargin()
-        return round(text) + frame
+        return round(text) + frame + _SLACK_PX

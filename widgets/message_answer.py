@@ -293,6 +293,16 @@ class AnswerView(QWidget):
         row.setContentsMargins(part.indent_px if isinstance(part, CodeBlock) else 0, 0, 0, 0)
         row.addWidget(part)
         self._body.addLayout(row)
+        if isinstance(part, CodeBlock):
+            self._order_focus(part)
+
+    def _order_focus(self, part: CodeBlock) -> None:
+        """Reach the copy button of ``part`` before the footer's."""
+        before = self.footer.continue_button.previousInFocusChain()
+        while before is not None and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
+            before = before.previousInFocusChain()
+        if before is not None:
+            QWidget.setTabOrder(before, part.copy_button)
 
     def _forget_paint(self) -> None:
         self._is_paint_awaited = False

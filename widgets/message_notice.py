@@ -37,7 +37,8 @@ class NoticeView(QFrame):
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.retry_button = QPushButton("Try again")
-        self.retry_button.setVisible(can_retry)
+        if not can_retry:  # setVisible(True) would make it a window: it has no parent yet
+            self.retry_button.hide()
         self.retry_button.clicked.connect(self.retry_requested)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(PANEL_PADDING_PX, 2 * STEP_PX, PANEL_PADDING_PX, 2 * STEP_PX)

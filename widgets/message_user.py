@@ -96,7 +96,7 @@ class UserMessage(QWidget):
     def _add_folded(self) -> None:
         head = "\n".join(self._text[:_EDGE_CHARS].split("\n")[:_EDGE_LINES])
         tail = "\n".join(self._text[-_EDGE_CHARS:].split("\n")[-_EDGE_LINES:])
-        between = self._text[len(head) : len(self._text) - len(tail)]
+        between = self._text[len(head) : len(self._text) - len(tail)].removeprefix("\n")
         self._add_runs(head)
         self._fold = QWidget()
         row = QHBoxLayout(self._fold)

@@ -1,0 +1,238 @@
+"""Writing a message: keys, huge pastes, control characters, one button."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from resources.chat_tokens import COMPOSER_MAX_LINES
+from resources.tokens import DARK
+from widgets.composer import Composer, Draft
+from widgets.composer_chip import PasteChip
+from widgets.composer_paste import FOLD_CHARS, cleaned, described
+
+pytestmark = pytest.mark.gui
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def composer(shown: Callable[[QWidget], None]) -> Composer:
+    composer = Composer(DARK)
+    composer.resize(600, 200)
+    shown(composer)
+    composer.editor.setFocus()
+    return composer
+
+
+def sent_by(composer: Composer) -> list[str]:
+    sent: list[str] = []
+    composer.sent.connect(sent.append)
+    return sent
+
+
+def paste(composer: Composer, text: str) -> None:
+    data = QMimeData()
+    data.setText(text)
+    composer.editor.insertFromMimeData(data)
+
+
+def chips_shown(composer: Composer, count: int) -> list[PasteChip]:
+    QTest.qWait(1)
+    found = composer.chips()
+    assert len(found) == count
+    assert all(chip.isVisible() for chip in found)
+    return found
+
+
+def test_that_enter_sends_and_shift_enter_breaks_the_line(composer: Composer) -> None:
+    sent = sent_by(composer)
+    QTest.keyClicks(composer.editor, "one")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return, SHIFT)
+    QTest.keyClicks(composer.editor, "two")
+    assert sent == []
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == ["one\ntwo"]
+    assert composer.draft() == Draft()
+
+
+def test_that_nothing_is_sent_without_words(composer: Composer) -> None:
+    sent = sent_by(composer)
+    QTest.keyClicks(composer.editor, "  ")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+
+
+def test_that_the_enter_of_an_input_method_does_not_send(composer: Composer) -> None:
+    sent = sent_by(composer)
+    composer.editor.insertPlainText("x")
+    QApplication.sendEvent(composer.editor, QInputMethodEvent("にほ", []))
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    done = QInputMethodEvent("", [])
+    done.setCommitString("日本")
+    QApplication.sendEvent(composer.editor, done)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == ["x日本"]
+
+
+def test_that_up_recalls_the_last_message_in_an_empty_field_only(composer: Composer) -> None:
+    composer.set_draft(Draft("first"))
+    composer.submit()
+    QTest.keyClick(composer.editor, Qt.Key.Key_Up)
+    assert composer.draft().typed == "first"
+    composer.set_draft(Draft("other"))
+    QTest.keyClick(composer.editor, Qt.Key.Key_Up)
+    assert composer.draft().typed == "other"
+
+
+def test_that_the_field_grows_with_the_text_up_to_a_limit(composer: Composer) -> None:
+    line_px = composer.editor.fontMetrics().lineSpacing()
+    one_px = composer.editor.height()
+    composer.editor.setPlainText("a\nb\nc")
+    assert composer.editor.height() == one_px + 2 * line_px
+    composer.editor.setPlainText("\n" * 50)
+    assert composer.editor.height() == one_px + (COMPOSER_MAX_LINES - 1) * line_px
+    composer.editor.clear()
+    assert composer.editor.height() == one_px
+    assert composer.editor.verticalScrollBar().maximum() == 0
+
+
+def test_that_the_button_keeps_its_size_and_place(composer: Composer, qtbot: QtBot) -> None:
+    stops: list[bool] = []
+    composer.stop_requested.connect(lambda: stops.append(True))
+    QTest.keyClicks(composer.editor, "x")
+    QTest.qWait(1)
+    before = composer.button.geometry()
+    assert before.height() == composer.editor.height()
+    composer.set_busy(True)
+    QTest.qWait(1)
+    assert composer.button.text() == "Stop"
+    assert composer.button.geometry() == before
+    composer.button.click()
+    assert stops == [True]
+    composer.set_busy(False)
+    QTest.qWait(1)
+    assert composer.button.text() == "Send"
+    assert composer.button.geometry() == before
+
+
+def test_that_nothing_is_sent_while_an_answer_is_under_way(composer: Composer) -> None:
+    sent = sent_by(composer)
+    composer.set_busy(True)
+    QTest.keyClicks(composer.editor, "later")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    assert composer.draft().typed == "later"
+
+
+def test_that_a_reason_is_shown_and_keeps_the_draft(composer: Composer) -> None:
+    sent = sent_by(composer)
+    composer.set_reason("Load a model first.")
+    QTest.keyClicks(composer.editor, "draft")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    assert composer.reason_label.text() == "Load a model first."
+    assert composer.reason_label.isVisible()
+    assert not composer.button.isEnabled()
+    composer.set_reason(None)
+    assert composer.button.isEnabled()
+    assert not composer.reason_label.isVisible()
+
+
+# --- Pastes (S45) --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("word " * 20_000 + "\n") * 50,
+        "a line of text here\n" * 200_000,
+        "längere Zeile 漢字 " * 300_000,
+        "x" * (FOLD_CHARS - 1),
+        "ab\n" * (FOLD_CHARS // 3 - 1),
+    ],
+    ids=["5 MB long lines", "200,000 lines", "not ASCII", "just below, one line", "just below"],
+)
+def test_that_a_huge_paste_undo_and_delete_return_at_once(composer: Composer, text: str) -> None:
+    start_s = time.thread_time()
+    paste(composer, text)
+    pasted_s = time.thread_time() - start_s
+    composer.editor.undo()
+    composer.editor.selectAll()
+    composer.editor.textCursor().removeSelectedText()
+    QApplication.processEvents()
+    all_s = time.thread_time() - start_s
+    assert pasted_s < 0.2
+    assert all_s < 0.4
+
+
+def test_that_a_long_paste_is_folded_and_sent_before_the_words(composer: Composer) -> None:
+    sent = sent_by(composer)
+    text = "a line of text here\n" * 200_000
+    QTest.keyClicks(composer.editor, "Sum this up")
+    paste(composer, text)
+    [chip] = chips_shown(composer, 1)
+    assert chip.preview_button.text() == "Pasted text · 4.0 MB · 200,000 lines"
+    assert composer.draft().typed == "Sum this up"
+    composer.submit()
+    assert sent == [f"{text}\n\nSum this up"]
+    chips_shown(composer, 0)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Up)
+    assert composer.draft() == Draft("Sum this up", (text,))
+
+
+def test_that_many_short_pastes_do_not_fill_the_editor(composer: Composer) -> None:
+    for _ in range(10):
+        paste(composer, "y" * 4_000)
+    assert len(composer.editor.toPlainText()) <= FOLD_CHARS
+    assert len(composer.draft().text()) >= 40_000
+
+
+def test_that_a_folded_paste_can_be_removed_and_looked_at(composer: Composer, qtbot: QtBot) -> None:
+    paste(composer, "first line\n" + "z" * 40_000)
+    [chip] = chips_shown(composer, 1)
+    assert chip.beginning() == "first line\n" + "z" * 200
+    chip.preview_button.click()
+    assert chip.preview.isVisible()
+    assert chip.preview.toPlainText() == chip.beginning()
+    chip.remove_button.click()
+    chips_shown(composer, 0)
+    assert composer.draft() == Draft()
+
+
+def test_that_control_characters_are_removed_with_a_note(composer: Composer) -> None:
+    paste(composer, "a\0b\x1b[0m\r\nc\td\x7f")
+    assert composer.draft().typed == "ab[0m\nc\td"
+    assert composer.note_label.full_text() == "3 control characters removed from the pasted text"
+
+
+def test_that_a_change_of_the_draft_is_told(composer: Composer, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(composer.draft_changed):
+        QTest.keyClicks(composer.editor, "a")
+    with qtbot.waitSignal(composer.draft_changed):
+        paste(composer, "x" * (FOLD_CHARS + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a", "1 B · 1 line"),
+        ("a\n", "2 B · 1 line"),
+        ("é" * 1_000, "2.0 kB · 1 line"),
+        ("ab\n" * 1_000_000, "3.0 MB · 1,000,000 lines"),
+    ],
+)
+def test_that_a_text_is_described_by_size_and_lines(text: str, words: str) -> None:
+    assert described(text) == words
+
+
+def test_that_a_clean_text_is_the_same_object() -> None:
+    text = "nothing to do\there\n"
+    assert cleaned(text).text is text
