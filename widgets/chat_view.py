@@ -310,10 +310,16 @@ class ChatView(QWidget):
 
     def _show_activity(self) -> None:
         position = self._queue_position
-        self._queue_label.setVisible(position is not None)
+        words = ""
         if position is not None:
             ahead = "next in line" if position <= 1 else f"{position - 1} ahead of it"
-            self._queue_label.setText(f"Waiting for a free slot · {ahead}")
+            words = f"Waiting for a free slot · {ahead}"
+        answer = self._last_answer()
+        if answer is not None and answer.is_streaming:
+            answer.set_waiting(words)
+            words = ""
+        self._queue_label.setText(words)
+        self._queue_label.setVisible(bool(words))
         self.composer.set_busy(self.is_streaming or position is not None)
         self.activity_changed.emit()
 

@@ -28,6 +28,7 @@ BUDGET_S = 0.006
 PEACE_FACTOR = 10
 MAX_PAUSE_MS = 250
 _SLICE_CHARS = 512
+_READING = "Reading the prompt…"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class AnswerView(QWidget):
         sender = QLabel(record.model_name)
         sender.setTextFormat(Qt.TextFormat.PlainText)
         sender.setProperty("role", "muted")
-        self._waiting = QLabel("Reading the prompt…")
+        self._waiting = QLabel(_READING)
         self._waiting.setProperty("role", "hint")
         self.footer = AnswerFooter(self.text)
         self.footer.hide()
@@ -189,8 +190,8 @@ class AnswerView(QWidget):
         self._schedule_now()
 
     def set_waiting(self, text: str) -> None:
-        """Say what the answer waits for, until its first text comes."""
-        self._waiting.setText(text)
+        """Say what the answer waits for until its first text comes; empty for its prompt."""
+        self._waiting.setText(text or _READING)
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""

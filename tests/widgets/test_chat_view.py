@@ -150,7 +150,13 @@ def test_that_a_place_in_the_queue_is_shown_and_can_be_left(qtbot: QtBot, view: 
         view.composer.button.click()
     view.set_queued(1)
     assert "Waiting for a free slot · next in line" in visible_words(view)
+    view.begin_answer(MODEL)
+    QTest.qWait(1)
+    assert visible_words(view).count("Waiting for a free slot · next in line") == 1
+    assert "Reading the prompt…" not in visible_words(view)
     view.set_queued(None)
+    assert "Reading the prompt…" in visible_words(view)
+    view.finish_answer("", None, False)
     assert view.composer.button.text() == "Send"
 
 
