@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.desk import Desk
 from app.export.targets import TARGETS
 from app.hints import Situation, hint_for
+from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
 from engine_bridge.protocol import Applied
@@ -61,6 +62,7 @@ class TuneWiring(QObject):
         session.applied_changed.connect(self._on_applied_changed)
         session.work_changed.connect(lambda _: self._refresh_soon())
         desk.engine_said_hello.connect(lambda _: self._refresh_soon())
+        desk.client.state_changed.connect(lambda _: self._refresh_soon())
         desk.hardware_measured.connect(self._on_hardware_measured)
         desk.chats.answer_finished.connect(lambda *_: self._refresh_soon())
         tune.changing.connect(session.preview)
@@ -122,8 +124,8 @@ class TuneWiring(QObject):
         candidate = self._session.candidate
         plan = self._session.plan
         effective = applied.effective if applied else None
-        if applied is not None and plan is not None and candidate != applied.config:
-            effective = plan.effective or effective
+        if applied is not None and candidate != applied.config:
+            effective = plan.effective if plan else None
         situation = Situation(
             candidate, self._session.model, plan, effective, self._desk.has_gpu,
             self._desk.acceptance,
@@ -167,16 +169,22 @@ class TuneWiring(QObject):
         memory = together(boards) if is_on_gpu else self._machine[0]
         others = memory.used_bytes - (memory.engine_owned_bytes or 0)
         label = f"{memory.name} memory" if is_on_gpu else memory.name
-        bar.set_present(applied.memory if applied else None, others, memory.total_bytes, label)
+        is_alive = self._desk.client.state is not EngineState.DEAD
+        held = applied.memory if applied and is_alive else None
+        bar.set_present(held, others, memory.total_bytes, label)
         plan = self._session.plan
         differs = applied is not None and self._session.candidate != applied.config
-        bar.set_predicted(plan if differs else None)
+        # A plan of settings that break a rule knows no bytes.
+        is_known = plan is not None and plan.effective is not None
+        bar.set_predicted(plan if held is not None and differs and is_known else None)
 
     def _refresh_apply(self, problems: tuple[Problem, ...]) -> None:
         cost = self._session.cost()
         errors = [p.message for p in problems if p.severity is Severity.ERROR]
         reason = errors[0] if errors else None
-        if self._session.work:
+        if self._desk.client.state is EngineState.DEAD:
+            reason = "The engine is not running: restart it first."
+        elif self._session.work:
             reason = "The engine is being changed."
         seconds = self._session.measured_seconds(cost) if cost else None
         self._top.set_apply(str(cost) if cost else None, seconds, reason)

@@ -115,12 +115,12 @@ def _signal_name(number: int) -> str:
 
 
 def _quoted(stderr: Sequence[str]) -> str:
-    """The line of stderr that tells most: the last one with a telling word, else the last."""
+    """The last line of stderr with a telling word; any other would only mislead."""
     lines = [line.strip() for line in stderr if line.strip()]
-    if not lines:
-        return ""
     telling = [line for line in lines if any(word in line.lower() for word in _TELLING_WORDS)]
-    line = (telling or lines)[-1]
+    if not telling:
+        return ""
+    line = telling[-1]
     if len(line) > _QUOTED_CHARACTERS:
         line = line[: _QUOTED_CHARACTERS - 1] + "…"
     return f"It said: “{line}”."

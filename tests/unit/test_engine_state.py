@@ -22,12 +22,14 @@ def test_that_the_telling_line_of_stderr_is_quoted() -> None:
     assert death.lost_request_ids == (4,)
 
 
-def test_that_the_last_line_is_quoted_where_none_tells_more() -> None:
-    assert "“second”" in death_by_exit(2, "idle", ["first", "second", ""], ()).sentence
+def test_that_nothing_is_quoted_where_no_line_tells_why() -> None:
+    reason = death_by_exit(3, "idle", ["loading", "ready", ""], ())
+    assert "It said" not in reason.sentence
+    assert reason.stderr == ("loading", "ready", "")
 
 
 def test_that_a_long_line_is_cut() -> None:
-    sentence = death_by_exit(2, "idle", ["x" * 5000], ()).sentence
+    sentence = death_by_exit(2, "idle", ["error " + "x" * 5000], ()).sentence
     assert len(sentence) < 450
     assert "x…" in sentence
 
