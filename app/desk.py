@@ -13,6 +13,7 @@ from app.chats import Chats, Request
 from app.session import Session
 from engine_bridge.client import EngineClient
 from engine_bridge.hardware.machine import Sampler
+from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.protocol import Event, Hello, RequestFinished
 from engine_bridge.settings.config import EngineConfig
@@ -49,7 +50,7 @@ class Desk(QObject):
         self.drafted_tok = 0
         self.accepted_tok = 0
         self.session.applied_changed.connect(self._on_applied_changed)
-        self.session.plan_changed.connect(self.meters.note_plan)
+        self.session.plan_changed.connect(self._on_plan_changed)
         self.chats.answer_finished.connect(self._on_answer_finished)
         self.chats.request_sent.connect(self.meters.note_sent)
         self.chats.request_painted.connect(self.meters.note_first_paint)
@@ -91,6 +92,13 @@ class Desk(QObject):
             self.hello = event
             self._sampler.watch(event.pid)
             self.engine_said_hello.emit(event)
+
+    def _on_plan_changed(self, plan: MemoryPlan | None) -> None:
+        applied = self.session.applied
+        is_change = applied is not None and self.session.candidate != applied.config
+        # A plan of settings that break a rule knows no bytes.
+        is_known = plan is not None and plan.effective is not None
+        self.meters.note_plan(plan if is_change and is_known else None)
 
     def _on_applied_changed(self, _: object) -> None:
         self.drafted_tok = self.accepted_tok = 0
