@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
@@ -303,6 +306,29 @@ def test_that_a_picture_in_an_answer_loads_nothing(
         if shot.pixelColor(x, y) == QColor("red")
     ]
     assert reds == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe, which Windows has not")
+def test_that_neither_a_file_nor_an_address_is_touched_while_pictures_stream(
+    qtbot: QtBot, view: ChatView, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "p.png"
+    os.mkfifo(pipe)  # whoever opens it for reading hangs: the test would run into its time limit
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        here = f"http://127.0.0.1:{server.getsockname()[1]}/p.png?q=secret"
+        begin(view)
+        text = f"![a]({pipe}) ![b](file://{pipe}) ![c]({here}) [![d]({pipe})]({here})\n\n"
+        text += f"| ![e]({pipe}) |\n|---|\n| ![f]({here}) |\n\n<img src='{here}'>"
+        for character in text:
+            view.append_text(character)
+            answer(view).show_now()
+        view.finish_answer("", None, False)
+        qtbot.waitUntil(lambda: answer(view).is_settled)
+        view.grab()
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert all(run.refused_resources == [] for run in runs(answer(view)))
 
 
 def test_that_a_click_on_a_link_only_tells(qtbot: QtBot, view: ChatView) -> None:
