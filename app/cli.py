@@ -7,6 +7,7 @@ was asked (said in a sentence), 2 a wrong command line.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,8 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
+        sys.stdout.flush()
     except (DomainError, PlanningError) as error:
         print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read has seen enough (`| head`); Python must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
+from app.interrupts import Interrupts
 from app.tour import Tour
 from app.window import Window
 from engine_bridge.settings.config import EngineConfig
@@ -35,6 +36,8 @@ def run_window(config: EngineConfig, *, theme: str | None = None) -> int:
     app = application()
     desk = Desk(config)
     window = _dressed_window(app, desk, theme)
+    interrupts = Interrupts(app)
+    interrupts.interrupted.connect(window.close)
     desk.open()
     if config.model_path:
         window.engine_wiring.load(config.model_path)

@@ -144,16 +144,12 @@ def test_that_a_narrow_window_folds_the_charts_into_a_tab(
     open_window: Callable[..., Window],
 ) -> None:
     window = open_window()
-    window.resize(1440, 900)
-    assert not window.is_folded
-    window.resize(1100, 800)
-    assert window.is_folded
-    window.show_live()
-    assert window.live.isVisible()
-    window.resize(1440, 900)
-    assert not window.is_folded
-    assert window.live.isVisible()
-    assert window.chat.isVisible()
+    folded = []
+    for width in (1440, 1100, 1440):
+        window.resize(width, 800)
+        window.show_live()
+        folded.append((window.is_folded, window.live.isVisible(), window.chat.isVisible()))
+    assert folded == [(False, True, True), (True, True, False), (False, True, True)]
 
 
 def test_that_the_colours_can_change_while_it_runs(loaded_window: Window, qtbot: QtBot) -> None:
