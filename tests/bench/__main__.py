@@ -145,7 +145,8 @@ def _bench_planner(args: argparse.Namespace, binary: Path) -> None:
         parity += planner.measure_parity(model.name, model.find(), binary)
     print()
     print(planner.table(latency, parity))
-    path = OUT / "planner.json"
+    is_whole = len(args.models) == len(MODELS)
+    path = OUT / ("planner.json" if is_whole else "planner-partial.json")
     report.write(path, planner.as_json(latency, parity, machine.describe()))
     print(f"written: {path}")
 

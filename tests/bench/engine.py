@@ -102,7 +102,7 @@ class EngineProcess:
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], deadline - time.monotonic())
         if not ready:
-            raise ContenderError(f"The engine has been silent for too long.\n{self.tail()}")
+            raise ContenderError(f"The engine took too long to answer.\n{self.tail()}")
         data = os.read(self._process.stdout.fileno(), 1 << 16)
         if not data:
             raise ContenderError(f"The engine ended.\n{self.tail()}")

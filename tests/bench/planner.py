@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from app.export.targets import TARGETS
 from engine_bridge import protocol
 from engine_bridge.memory_plan import BytesByUse, MemoryPlan
+from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from tests.bench.buffer_log import LoggedBuffers, read_buffers
 from tests.bench.engine import EngineProcess
@@ -113,6 +114,8 @@ def measure_latency(model: Path, plans: int = PLANS) -> Latency:
     try:
         config = EngineConfig(model_path=str(model))
         _load(engine, config)
+        # After its first load the engine measures the memory's bandwidth, with all cores.
+        engine.wait_for(protocol.BandwidthMeasured, _ANSWER_S)
         places = list(itertools.product(range(256, 16_384 + 1, 256), (1, 2, 3, 4)))
         own, seen = [], []
         for number, place in enumerate(np.random.default_rng(1).permutation(places)[: plans + 1]):
@@ -130,25 +133,32 @@ def measure_latency(model: Path, plans: int = PLANS) -> Latency:
 
 
 def measure_parity(name: str, model: Path, binary: Path) -> list[Parity]:
-    """Predict, load and start ``llama-server`` for each of ``PARITY_SETTINGS``.
+    """Predict, apply and start ``llama-server`` for each of ``PARITY_SETTINGS``.
 
     Raises:
         ContenderError: If a program does not do its part.
     """
     engine = EngineProcess()
     try:
-        return [_compare(engine, name, model, binary, settings) for settings in PARITY_SETTINGS]
+        facts = _load(engine, EngineConfig(model_path=str(model))).model
+        assert facts is not None
+        return [_compare(engine, name, facts, binary, settings) for settings in PARITY_SETTINGS]
     finally:
         engine.close()
 
 
 def _compare(
-    engine: EngineProcess, name: str, model: Path, binary: Path, settings: dict[str, object]
+    engine: EngineProcess,
+    name: str,
+    facts: ModelFacts,
+    binary: Path,
+    settings: dict[str, object],
 ) -> Parity:
-    config = EngineConfig(model_path=str(model)).with_values(settings)
+    config = EngineConfig(model_path=facts.path).with_values(settings)
     plan = _plan(engine, config)
-    applied = _load(engine, config)
-    export = TARGETS["llama-server"](config, applied.effective, applied.model)
+    engine.send(protocol.Apply(request_id=engine.next_id(), config=config))
+    applied = engine.wait_for(protocol.Applied, _LOAD_S)
+    export = TARGETS["llama-server"](config, applied.effective, facts)
     _, *arguments = shlex.split(export.text)
     if arguments[:1] == ["serve"]:  # the same program under its newer name
         arguments = arguments[1:]
