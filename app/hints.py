@@ -150,6 +150,14 @@ def _ubatch(s: Situation) -> str:
     return f"compute buffers {bytes_text(s.plan.bytes.compute)}"
 
 
+def _off_at(key: str, off: float, words: str) -> Callable[[Situation], str]:
+    """Words for the one value of ``key`` that means something else than its size says."""
+    return lambda s: words if getattr(s.config, key) == off else ""
+
+
+_ANSWER_WORDS = {-1: "no limit but the context", 0: "reads the prompt and answers nothing"}
+
+
 _WRITERS: dict[str, Callable[[Situation], str]] = {
     "ctx_per_slot_tok": _context,
     "slots": _slots,
@@ -163,4 +171,14 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "threads": _threads("threads"),
     "threads_batch": _threads("threads_batch"),
     "ubatch_tok": _ubatch,
+    "temperature": _off_at("temperature", 0.0, "greedy: always the likeliest token"),
+    "top_k": _off_at("top_k", 0, "off: all tokens are considered"),
+    "top_p": _off_at("top_p", 1.0, "off"),
+    "min_p": _off_at("min_p", 0.0, "off"),
+    "repeat_penalty": _off_at("repeat_penalty", 1.0, "off"),
+    "repeat_last_n_tok": _off_at("repeat_last_n_tok", 0, "off: no penalty looks back"),
+    "presence_penalty": _off_at("presence_penalty", 0.0, "off"),
+    "frequency_penalty": _off_at("frequency_penalty", 0.0, "off"),
+    "seed": _off_at("seed", -1, "a new one for every answer"),
+    "max_new_tok": lambda s: _ANSWER_WORDS.get(s.config.max_new_tok, ""),
 }

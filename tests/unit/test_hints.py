@@ -41,3 +41,12 @@ def test_that_a_quantised_cache_says_its_share_of_f16() -> None:
     config = EngineConfig.from_values({"cache_type_v": "q8_0"})
     hint = hint_for("cache_type_v", Situation(config))
     assert hint == "8.5 bits a value, 53% of f16 · needs flash attention"
+
+
+def test_that_values_that_mean_off_say_so() -> None:
+    config = EngineConfig.from_values({"temperature": 0, "max_new_tok": 0, "top_k": 0})
+    assert "greedy" in hint_for("temperature", Situation(config))
+    assert "answers nothing" in hint_for("max_new_tok", Situation(config))
+    assert hint_for("max_new_tok", Situation(EngineConfig())) == "no limit but the context"
+    assert hint_for("top_k", Situation(config)).startswith("off")
+    assert hint_for("temperature", Situation(EngineConfig())) != "off"
