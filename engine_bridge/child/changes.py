@@ -28,6 +28,9 @@ from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import Problem
 
 _REPLACED = "Another model took this one's place while the answer was running. Ask again."
+_RELOADED = (
+    "The model was loaded again with other settings while the answer was running. Ask again."
+)
 _MADE_ROOM = (
     "There was no memory for two models at once, so this one was unloaded to load the next while "
     "the answer was running. Ask again."
@@ -160,11 +163,12 @@ class Changes:
             return
         self._fallback = None
         engine = Engine(ended.loaded, self._emit, self._clock)
-        is_first = self._requests.engine is None
-        self._requests.set_engine(engine, _REPLACED)
+        old = self._requests.engine
+        is_same = old is not None and old.facts.path == engine.facts.path
+        self._requests.set_engine(engine, _RELOADED if is_same else _REPLACED)
         if command is not None:
             self._applied(command, engine, Applies.RELOAD, has_new_model=True)
-        if is_first:
+        if old is None:
             self._reports.measure_peak(engine)
 
     def _restore(self) -> None:

@@ -6,6 +6,7 @@ Knows ctypes and ggml's C names; must not know models, contexts or settings.
 from __future__ import annotations
 
 import ctypes
+import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from engine_bridge.protocol import DeviceFacts
 
 # enum ggml_backend_dev_type in ggml/include/ggml-backend.h; a meta device wraps several GPUs.
 _KINDS = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accel", 4: "gpu"}
+
+_CONNECT_S = 5.0
 
 _POINTER = ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
@@ -115,11 +118,10 @@ class Ggml:
             add = self._bind("ggml_backend_rpc_add_server", [ctypes.c_char_p], _POINTER)
         except AttributeError:
             raise ConnectionError("This build of llama.cpp has no RPC backend.") from None
+        _make_sure_of_answer(endpoint)
         registry = add(endpoint.encode())
         if not registry:
-            raise ConnectionError(
-                f"No ggml RPC server answers at {endpoint}. Start one there or correct it."
-            )
+            raise ConnectionError(f"The ggml RPC server at {endpoint} lends no device.")
         self.register(registry)
 
     def serve_rpc(self, endpoint: str, threads: int) -> None:
@@ -139,3 +141,15 @@ class Ggml:
 
 def _text(raw: bytes | None) -> str:
     return (raw or b"").decode(errors="replace")
+
+
+def _make_sure_of_answer(endpoint: str) -> None:
+    """Connect once by ourselves: ggml aborts the process where nobody answers."""
+    host, _, port = endpoint.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        raise ConnectionError(
+            f"No ggml RPC server answers at {endpoint} ({error}). Start one there, or correct the "
+            "address (host:port)."
+        ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +133,9 @@ class LoadJob:
             loaded = self._load()
         except CannotLoadError as failure:
             self.put(LoadEnded(self, failure=failure))
+        except Exception as error:
+            traceback.print_exc()
+            self.put(LoadEnded(self, failure=CannotLoadError(_own_fault(error))))
         else:
             self.put(LoadEnded(self, loaded=loaded))
 
@@ -252,3 +256,11 @@ def _refused_model(facts: ModelFacts, error: LlamaError) -> Problem:
 
 def _cancelled() -> CannotLoadError:
     return CannotLoadError(Problem(("model_path",), "The load was cancelled."), is_cancelled=True)
+
+
+def _own_fault(error: Exception) -> Problem:
+    return Problem(
+        ("model_path",),
+        f"The load failed by a fault of TuneDeck ({type(error).__name__}: {error}). The engine's "
+        "output has the details; please report them.",
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -119,7 +120,12 @@ class PromptWorker:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._put(self._ready(*job))
+            try:
+                ready = self._ready(*job)
+            except Exception as error:
+                traceback.print_exc()
+                ready = PromptReady(*job, problem=_own_fault(error))
+            self._put(ready)
 
     def _ready(self, command: Generate, received_ns: int, source: PromptSource) -> PromptReady:
         def ready(**parts: Any) -> PromptReady:  # noqa: ANN401
@@ -204,3 +210,11 @@ def _double_bos_note(command: Generate, source: PromptSource) -> str:
             "the typed one is read as plain text; remove it."
         )
     return ""
+
+
+def _own_fault(error: Exception) -> Problem:
+    return Problem(
+        (),
+        f"The prompt could not be made by a fault of TuneDeck ({type(error).__name__}: {error}). "
+        "The engine's output has the details; please report them.",
+    )
