@@ -5,13 +5,14 @@ Pure arithmetic on seconds and tokens; knows no engine.
 
 from __future__ import annotations
 
-# Nobody should wait longer than 250 ms for someone else's prompt; the rest is for what speed
-# cannot foresee (a deeper context, another program).
-_TARGET_S = 0.2
+# Nobody should wait longer than 250 ms for someone else's prompt; the rest is for what the measured
+# speed cannot foresee (a deeper context, another program).
+_TARGET_S = 0.18
 LEAST_CHUNK_TOK = 32
 # Alone, a step may be longer, but a newcomer has to wait for its end.
 _ALONE_TARGET_S = 0.5
-_NEWEST_WEIGHT = 0.4
+# Slower is believed sooner than faster: a step that is too long hurts more than one too short.
+_SLOWER_WEIGHT, _FASTER_WEIGHT = 0.7, 0.25
 
 
 class Pace:
@@ -57,4 +58,5 @@ class Pace:
 
 
 def _blend(old: float, new: float) -> float:
-    return new if old <= 0 else (1 - _NEWEST_WEIGHT) * old + _NEWEST_WEIGHT * new
+    weight = _SLOWER_WEIGHT if new > old else _FASTER_WEIGHT
+    return new if old <= 0 else (1 - weight) * old + weight * new
