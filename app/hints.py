@@ -78,8 +78,9 @@ def room_for_slots(plan: MemoryPlan, slots: int) -> int | None:
 def _slots(s: Situation) -> str:
     if s.plan is None:
         return ""
-    room = room_for_slots(s.plan, s.config.slots)
-    if room is None:
+    planned_slots = s.plan.effective.slots if s.plan.effective else s.config.slots
+    room = room_for_slots(s.plan, planned_slots)
+    if room is None or planned_slots != s.config.slots:
         return ""
     most = min(room, 256)
     return f"room for {most}{'+' if room > most else ''} conversations of this length"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine_bridge.client import EngineClient
 from engine_bridge.memory_plan import MemoryPlan
@@ -29,6 +29,9 @@ from engine_bridge.settings.cost import cost_of_change, cost_of_key
 from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import Problem, Severity, problems_of, repaired
 
+# A plan normally comes within 100 ms; until then the one before it is the better guess. After this
+# it would be a lie.
+_OVERDUE_MS = 300
 # Undo keeps this many steps; a configuration is about 500 bytes.
 _UNDO_STEPS = 200
 
@@ -67,6 +70,12 @@ class Session(QObject):
         self._applied: Applied | None = None
         self._plan: MemoryPlan | None = None
         self._plan_id: int | None = None
+        self._asked: dict[int, EngineConfig] = {}
+        self._planned: EngineConfig | None = None
+        self._overdue = QTimer(self)
+        self._overdue.setSingleShot(True)
+        self._overdue.setInterval(_OVERDUE_MS)
+        self._overdue.timeout.connect(self._on_plan_overdue)
         self._undo: list[EngineConfig] = []
         self._redo: list[EngineConfig] = []
         self._numbers = itertools.count(1)
@@ -100,8 +109,22 @@ class Session(QObject):
 
     @property
     def plan(self) -> MemoryPlan | None:
-        """The newest plan of the candidate."""
+        """The newest plan; of the candidate, or for a moment of the one before it."""
         return self._plan
+
+    @property
+    def planned(self) -> EngineConfig | None:
+        """The configuration that ``plan`` is for."""
+        return self._planned if self._plan is not None else None
+
+    @property
+    def is_planning(self) -> bool:
+        """Whether the candidate's own plan is still to come."""
+        return (
+            self._applied is not None
+            and self._plan_id is not None
+            and (self._planned != self._candidate)
+        )
 
     @property
     def work(self) -> str:
@@ -191,9 +214,13 @@ class Session(QObject):
             self._set_wanted(self._redo.pop())
 
     def load(self, path: str) -> None:
-        """Load a model with the settings as wanted."""
+        """Load a model with the settings that run now, or with those wanted if nothing runs.
+
+        Changes that wait for ``apply`` go on waiting: opening a file is no way to apply them.
+        """
         self._load_path = path
-        self._send(Load(next(self._numbers), self._wanted.with_values({"model_path": path})))
+        base = self._applied.config if self._applied else self._wanted
+        self._send(Load(next(self._numbers), base.with_values({"model_path": path})))
 
     def reload(self) -> None:
         """Bring back the model that ran last, after the engine was started anew."""
@@ -235,6 +262,10 @@ class Session(QObject):
     def _ask_planner(self) -> None:
         if self._applied is not None:
             self._plan_id = self._client.plan(self._candidate)
+            if self._plan_id is not None:
+                self._asked[self._plan_id] = self._candidate
+            if not self._overdue.isActive():
+                self._overdue.start()
         self.problems_changed.emit(self.problems())
 
     def _apply_live_part(self) -> None:
@@ -283,7 +314,7 @@ class Session(QObject):
             self._wanted = self._wanted.with_values({"model_path": event.config.model_path})
             self._candidate = self._wanted
         changed = () if was_load or before is None else event.config.changed_from(before.config)
-        self._plan = None
+        self._plan = self._planned = None
         self.work_changed.emit("")
         self.applied_changed.emit(self._applied)
         self.settings_applied.emit(changed)
@@ -294,8 +325,8 @@ class Session(QObject):
     def _take_refused(self, event: Refused) -> None:
         if event.command == "plan":
             if event.request_id == self._plan_id:
-                self._plan = None
-                self.plan_changed.emit(None)
+                self._plan_id = None
+                self._drop_plan()
             return
         if self._pending is None or event.request_id != self._pending.request_id:
             return
@@ -304,13 +335,32 @@ class Session(QObject):
         self.refused.emit(event)
 
     def _take_plan(self, event: PlanReady) -> None:
-        if event.plan_id != self._plan_id:
+        """Show a plan of this drag, if not the newest then one that the fader just passed."""
+        asked = self._asked.pop(event.plan_id, None)
+        if asked is None:
             return
-        self._plan = event.plan
+        self._asked = {number: c for number, c in self._asked.items() if number > event.plan_id}
+        self._plan, self._planned = event.plan, asked
+        self._overdue.stop()
+        if asked != self._candidate:
+            self._overdue.start()
         self.plan_changed.emit(event.plan)
+        self.problems_changed.emit(self.problems())
+
+    def _on_plan_overdue(self) -> None:
+        if self._planned != self._candidate:
+            self._drop_plan()
+
+    def _drop_plan(self) -> None:
+        """Show nothing rather than what is not of the candidate."""
+        self._overdue.stop()
+        self._plan = self._planned = None
+        self.plan_changed.emit(None)
         self.problems_changed.emit(self.problems())
 
     def _on_engine_died(self, _: object) -> None:
         self._pending = None
         self._plan_id = None
+        self._asked.clear()
+        self._drop_plan()
         self.work_changed.emit("")

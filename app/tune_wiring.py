@@ -14,7 +14,7 @@ from engine_bridge.protocol import Applied
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
 from engine_bridge.settings.row import Applies, Group
-from engine_bridge.settings.rules import Problem, Severity
+from engine_bridge.settings.rules import Problem, Severity, errors_of
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from widgets.command_bar import CommandBar
 from widgets.cost_badge import CostLevel
@@ -123,9 +123,7 @@ class TuneWiring(QObject):
         applied = self._session.applied
         candidate = self._session.candidate
         plan = self._session.plan
-        effective = applied.effective if applied else None
-        if applied is not None and candidate != applied.config:
-            effective = plan.effective if plan else None
+        made_of, effective = self._made_of()
         situation = Situation(
             candidate, self._session.model, plan, effective, self._desk.has_gpu,
             self._desk.acceptance,
@@ -139,9 +137,18 @@ class TuneWiring(QObject):
             cost = self._session.cost_of(key)
             shown = cost or setting.applies
             row.set_badge(self._cost_words(shown), _LEVELS[shown])
-            row.set_effective(_effective_words(key, candidate, effective))
+            row.set_effective(_effective_words(key, candidate, made_of, effective))
         self._tune.set_applied_values(applied.config.values() if applied else None)
         self._tune.set_enabled_keys(self._enabled_keys(candidate))
+
+    def _made_of(self) -> tuple[EngineConfig | None, EffectiveConfig | None]:
+        """What the engine made, or by its plan would make, and of which configuration."""
+        applied, plan = self._session.applied, self._session.plan
+        if applied is not None and self._session.candidate == applied.config:
+            return applied.config, applied.effective
+        if plan is not None and plan.effective is not None:
+            return self._session.planned, plan.effective
+        return None, None
 
     def _cost_words(self, cost: Applies) -> str:
         seconds = self._session.measured_seconds(cost)
@@ -171,6 +178,8 @@ class TuneWiring(QObject):
         label = f"{memory.name} memory" if is_on_gpu else memory.name
         is_alive = self._desk.client.state is not EngineState.DEAD
         held = applied.memory if applied and is_alive else None
+        if self._session.is_planning and self._session.plan is None:
+            label += " · calculating…"
         bar.set_present(held, others, memory.total_bytes, label)
         plan = self._session.plan
         differs = applied is not None and self._session.candidate != applied.config
@@ -191,22 +200,29 @@ class TuneWiring(QObject):
         self._top.set_history(self._session.can_undo, self._session.can_redo)
 
     def _refresh_command(self) -> None:
-        applied = self._session.applied
-        wanted = self._session.wanted
-        effective = applied.effective if applied and applied.config == wanted else None
-        if effective is None and self._session.plan is not None:
-            effective = self._session.plan.effective
+        applied, wanted = self._session.applied, self._session.wanted
+        effective = applied.effective if applied else None
+        if applied is not None and applied.config != wanted and self._session.plan is not None:
+            effective = self._session.plan.effective or effective
         export = TARGETS[self._target](wanted, effective, self._session.model)
-        self._command.set_export(export.text, export.notes, export.not_carried)
+        refusals = [
+            f"llama.cpp would refuse this line: {problem.message}"
+            for problem in errors_of(wanted, self._session.model)
+        ]
+        named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
+        self._command.set_export(export.text, [*refusals, *export.notes], named)
 
 
 def _effective_words(
-    key: str, candidate: EngineConfig, effective: EffectiveConfig | None
+    key: str,
+    candidate: EngineConfig,
+    made_of: EngineConfig | None,
+    effective: EffectiveConfig | None,
 ) -> str | None:
     """What the engine makes of a setting, where that is not what is asked for."""
     if effective is None or not hasattr(effective, key):
         return None
-    made = getattr(effective, key)
-    if made in (getattr(candidate, key), "auto"):
+    value, made = getattr(candidate, key), getattr(effective, key)
+    if made in (value, "auto") or getattr(made_of, key) != value:
         return None
     return f"{made:,}" if isinstance(made, int) and not isinstance(made, bool) else str(made)

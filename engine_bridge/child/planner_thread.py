@@ -27,7 +27,9 @@ from engine_bridge.settings.rules import Problem
 
 # At 10 a second dry runs take up to 4 % of a stream's speed, at 30 up to 14 %.
 _LEAST_INTERVAL_S = 0.1
-_LOWEST_PRIORITY = 19
+# Behind the decode threads, but never out of reach: at the very lowest priority spinning threads
+# starve it for seconds, and the loop would wait for it whenever it holds the interpreter's lock.
+_LOW_PRIORITY = 5
 _THROWAWAY_S = 60.0
 
 
@@ -81,7 +83,7 @@ class PlannerThread:
         self._thread.join()
 
     def _work(self) -> None:
-        _be_last()
+        _step_back()
         planner = Planner()
         begun_s = -_LEAST_INTERVAL_S
         try:
@@ -173,7 +175,7 @@ def _stranger_problem(message: str) -> Problem:
     return Problem(("model_path",), message)
 
 
-def _be_last() -> None:
-    """Give this thread the lowest priority where threads have one (Linux)."""
+def _step_back() -> None:
+    """Give this thread a low priority where threads have one (Linux)."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)

@@ -79,7 +79,11 @@ def repaired(config: EngineConfig, problem: Problem) -> EngineConfig:
 def repair_words(problem: Problem) -> str:
     """What the repair of ``problem`` does, for a button: ``Set Flash attention to auto``."""
     rows = [(BY_KEY[key], value) for key, value in problem.fix.items()]
-    parts = [f"{setting.label} to {setting.domain.format(value)}" for setting, value in rows]
+    parts = [
+        f"{setting.label} to "
+        + (f"{value:,}" if type(value) is int else setting.domain.format(value))
+        for setting, value in rows
+    ]
     return f"Set {' and '.join(parts)}" if parts else ""
 
 

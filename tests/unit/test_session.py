@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
+import shiboken6
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from app.session import Session
 from engine_bridge.client import EngineClient
@@ -20,8 +24,10 @@ def client() -> FakeClient:
 
 
 @pytest.fixture
-def session(client: FakeClient) -> Session:
-    return Session(cast(EngineClient, client), EngineConfig())
+def session(qapp: QApplication, client: FakeClient) -> Iterator[Session]:
+    session = Session(cast(EngineClient, client), EngineConfig())
+    yield session
+    shiboken6.delete(session)
 
 
 def load(session: Session, client: FakeClient) -> None:
@@ -126,16 +132,49 @@ def test_that_a_refused_load_leaves_what_ran(session: Session, client: FakeClien
     assert session.work == ""
 
 
-def test_that_the_plan_of_an_older_drag_is_not_shown(session: Session, client: FakeClient) -> None:
+def test_that_plans_are_shown_while_a_fader_moves_but_never_an_older_after_a_newer(
+    session: Session, client: FakeClient
+) -> None:
     load(session, client)
-    session.preview("slots", 5)
-    session.preview("slots", 6)
-    shown: list[object] = []
-    session.plan_changed.connect(shown.append)
-    client.event_received.emit(PlanReady(len(client.planned) - 1, EMPTY_PLAN))
-    assert not shown
+    for slots in (5, 6, 7):
+        session.preview("slots", slots)
+    newest = len(client.planned)
+    seen: list[tuple[int, bool]] = []
+    for number in (newest - 1, newest - 2, newest):
+        client.event_received.emit(PlanReady(number, EMPTY_PLAN))
+        assert session.planned is not None
+        seen.append((session.planned.slots, session.is_planning))
+    assert seen == [(6, True), (6, True), (7, False)]
+
+
+def test_that_a_plan_which_does_not_come_leaves_no_older_one_standing(
+    session: Session, client: FakeClient, qtbot: QtBot
+) -> None:
+    load(session, client)
     client.event_received.emit(PlanReady(len(client.planned), EMPTY_PLAN))
-    assert shown == [EMPTY_PLAN]
+    with qtbot.waitSignal(session.plan_changed, timeout=5000) as shown:
+        session.commit("slots", 64)
+        assert session.plan is EMPTY_PLAN
+    assert shown.args == [None]
+    assert session.plan is None
+    assert session.is_planning
+
+
+def test_that_opening_another_model_leaves_waiting_changes_waiting(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    session.load("/other.gguf")
+    command = client.sent[-1]
+    assert isinstance(command, Load)
+    assert (command.config.slots, command.config.model_path) == (4, "/other.gguf")
+    client.event_received.emit(
+        applied(command.config, request_id=command.request_id, model=model_facts())
+    )
+    assert session.wanted.slots == 8
+    assert session.wanted.model_path == "/other.gguf"
+    assert session.cost() is Applies.CONTEXT
 
 
 def test_that_a_broken_rule_is_named_and_repaired_in_one_step(
@@ -146,9 +185,10 @@ def test_that_a_broken_rule_is_named_and_repaired_in_one_step(
     problem = session.problems()[0]
     session.repair(problem)
     assert session.problems() == ()
-    assert session.wanted.flash_attn == "auto"
+    seen: list[str] = [session.wanted.flash_attn]
     session.undo()
-    assert session.wanted.flash_attn == "off"
+    seen.append(session.wanted.flash_attn)
+    assert seen == ["auto", "off"]
 
 
 def test_that_after_a_death_the_last_good_configuration_is_brought_back(
