@@ -38,6 +38,9 @@ class ChatWiring(QObject):
         chats.text_arrived.connect(self._on_text_arrived)
         chats.answer_finished.connect(self._on_answer_finished)
         chats.answer_failed.connect(self._on_answer_failed)
+        chats.answer_refused.connect(
+            lambda name, problem: self._on_answer_failed(name, problem.message)
+        )
         chats.title_changed.connect(self._on_title_changed)
         tabs.conversation_opened.connect(self.open_conversation)
         tabs.conversation_closed.connect(self._on_conversation_closed)

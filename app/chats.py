@@ -64,6 +64,7 @@ class Chats(QObject):
         text_arrived: Conversation id, text.
         answer_finished: Conversation id, the ``RequestFinished``, the ``Request``.
         answer_failed: Conversation id, a sentence; the words said so far are kept.
+        answer_refused: Conversation id, the ``Problem``: the engine would not begin with it.
         title_changed: Conversation id, title.
         request_sent: Number of the request, when Enter was pressed (ns).
         request_painted: Number of the request, when its first text was painted (ns).
@@ -75,6 +76,7 @@ class Chats(QObject):
     text_arrived = Signal(str, str)
     answer_finished = Signal(str, object, object)
     answer_failed = Signal(str, str)
+    answer_refused = Signal(str, object)
     title_changed = Signal(str, str)
     request_sent = Signal(int, object)
     request_painted = Signal(int, object)
@@ -221,7 +223,9 @@ class Chats(QObject):
     def _on_refused(self, request: Request, event: Event) -> None:
         assert isinstance(event, Refused)
         if event.command == "generate":
-            self._fail(request, event.problem.message)
+            del self._requests[request.number]
+            request.conversation.finish("cancelled" if event.is_cancelled else "failed")
+            self.answer_refused.emit(request.conversation.id, event.problem)
 
     def _fail(self, request: Request, sentence: str) -> None:
         del self._requests[request.number]

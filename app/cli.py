@@ -20,6 +20,7 @@ from app.planning import PlanningError, plan_in_throwaway_process
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig, parse_assignments
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import SETTINGS
 
 
@@ -60,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     export = commands.add_parser("export", help="the settings as another engine's command line")
     export.set_defaults(run=_run_export)
     _add_model_options(export)
-    export.add_argument("--to", choices=sorted(TARGETS), default="llama-server", metavar="TARGET")
+    export.add_argument("--to", choices=tuple(TARGETS), default="llama-server")
     export.add_argument("--json", action="store_true", help="print one JSON object")
 
     settings = commands.add_parser("settings", help="list what can be set")
@@ -77,7 +78,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_window_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="GGUF file to load at the start")
-    parser.add_argument("--theme", choices=("dark", "light"), help="pin it; follows the system")
+    parser.add_argument(
+        "--theme",
+        choices=("dark", "light"),
+        help="pin the colours; the system's are followed otherwise",
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
     )
@@ -146,15 +151,17 @@ def _run_export(arguments: argparse.Namespace) -> int:
             print(f"note: {note}", file=sys.stderr)
         for key, reason in export.not_carried.items():
             print(f"not carried: {key}: {reason}", file=sys.stderr)
+    errors = errors_of(config, answer.model)
     for problem in answer.plan.problems:
         print(f"{problem.severity}: {problem.message}", file=sys.stderr)
-    return 0
+    return 1 if errors else 0
 
 
 def _run_settings(_: argparse.Namespace) -> int:
     for setting in SETTINGS:
         default = setting.domain.format(setting.default)
-        print(f"{setting.key} = {default}  [{setting.applies}]\n    {setting.help}")
+        print(f"{setting.key} = {default}  ({setting.domain.describe()}; {setting.applies})")
+        print(f"    {setting.help}")
     return 0
 
 
@@ -179,9 +186,10 @@ def _plan_lines(plan: MemoryPlan) -> list[str]:
             f"{e.slots} slots, {e.ctx_per_slot_tok:,} tokens each, pool {e.ctx_total_tok:,}, "
             f"flash attention {e.flash_attn}"
         )
-    lines += [f"{problem.severity}: {problem.message}" for problem in plan.problems]
-    lines.append("fits" if plan.fits else "does not fit")
-    return lines
+    problems = [f"{problem.severity}: {problem.message}" for problem in plan.problems]
+    if plan.effective is None:
+        return [*problems, "cannot run"]
+    return [*lines, *problems, "fits" if plan.fits else "does not fit"]
 
 
 if __name__ == "__main__":

@@ -80,6 +80,19 @@ class Conversation:
         if self.turns and self.turns[-1].role == "assistant" and not self.turns[-1].text:
             self.turns.pop()
 
+    def take_back(self) -> str:
+        """Take the last question and its empty answer out, as if it had not been asked.
+
+        Returns:
+            The question; empty where the last turns are something else.
+        """
+        turns = self.turns
+        if len(turns) < 2 or turns[-2].role != "user" or turns[-1].text:
+            return ""
+        question = turns[-2].text
+        del turns[-2:]
+        return question
+
     def append(self, text: str) -> None:
         """The answer under way goes on with ``text``."""
         if self.is_answering:

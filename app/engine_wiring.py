@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.background import Task
 from app.desk import Desk
-from app.library.demo_model import DemoModel, demo_model_path
+from app.library.demo_model import DemoModel, cache_folder, demo_model_path
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import repair_words
 from widgets.status_banner import StatusBanner
 from widgets.top_bar import TopBar
@@ -31,6 +35,7 @@ class EngineWiring(QObject):
         self._banner = banner
         self._window = parent
         self._refused: Refused | None = None
+        self._refused_config = desk.session.wanted
         self._recent: list[str] = []
         self._waiting_path: str | None = None
         self._demo: Task | None = None
@@ -42,6 +47,8 @@ class EngineWiring(QObject):
         self._session.work_changed.connect(self._on_work_changed)
         self._session.load_progressed.connect(self._on_load_progressed)
         self._session.refused.connect(self._on_refused)
+        self._session.wanted_changed.connect(self._on_wanted_changed)
+        desk.client.stall_ended.connect(banner.dismiss)
         top.model_open_requested.connect(self.ask_for_model)
         top.model_chosen.connect(self.load)
         top.demo_requested.connect(self.load_demo)
@@ -55,6 +62,11 @@ class EngineWiring(QObject):
     def load(self, path: str) -> None:
         """Load the model at ``path``, as soon as the engine answers."""
         self._banner.dismiss()
+        try:
+            EngineConfig.from_values({"model_path": path})
+        except DomainError as error:
+            self._banner.show_problem(str(error), "", [(_OPEN, "Open another file…")])
+            return
         if self._desk.client.state in (EngineState.STARTING, EngineState.DEAD):
             self._waiting_path = path
             if self._desk.client.state is EngineState.DEAD:
@@ -64,7 +76,9 @@ class EngineWiring(QObject):
 
     def ask_for_model(self) -> None:
         """Let the user pick a GGUF file."""
-        dialog = QFileDialog(self._window, "Open a model file")
+        model = self._session.model
+        folder = Path(model.path).parent if model else cache_folder()
+        dialog = QFileDialog(self._window, "Open a model file", str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
         dialog.fileSelected.connect(self.load)
@@ -141,11 +155,17 @@ class EngineWiring(QObject):
     def _on_refused(self, event: Refused) -> None:
         if event.is_cancelled:
             return
-        self._refused = event
+        self._refused, self._refused_config = event, self._session.wanted
         actions = [(_REPAIR, repair_words(event.problem))] if event.problem.fix else []
         if event.command == "load":
             actions.append((_OPEN, "Open another file…"))
         self._banner.show_problem(event.problem.message, "", actions)
+
+    def _on_wanted_changed(self, wanted: EngineConfig) -> None:
+        """A refusal of other settings than these says nothing any more."""
+        if self._refused is not None and self._refused_config != wanted:
+            self._refused = None
+            self._banner.dismiss()
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._top.set_progress(None, "")
@@ -166,6 +186,7 @@ class EngineWiring(QObject):
             self.ask_for_model()
         elif action == _REPAIR and self._refused is not None:
             refused, self._refused = self._refused, None
-            self._session.repair(refused.problem)
-            if refused.command == "load" and self._session.applied is None:
-                self._session.load(self._session.load_path)
+            if refused.command == "load":
+                self._session.load(self._session.load_path, refused.problem.fix)
+            else:
+                self._session.repair(refused.problem)

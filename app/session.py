@@ -8,6 +8,7 @@ committed, the others wait for ``apply``.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -213,14 +214,25 @@ class Session(QObject):
             self._undo.append(self._wanted)
             self._set_wanted(self._redo.pop())
 
-    def load(self, path: str) -> None:
+    def load(self, path: str, values: Mapping[str, object] | None = None) -> None:
         """Load a model with the settings that run now, or with those wanted if nothing runs.
 
         Changes that wait for ``apply`` go on waiting: opening a file is no way to apply them.
+
+        Args:
+            path: The file; of a split model any part.
+            values: Settings to change with it, such as the repair of a load that was refused.
+
+        Raises:
+            DomainError: If a value or the path cannot be taken.
         """
         self._load_path = path
         base = self._applied.config if self._applied else self._wanted
-        self._send(Load(next(self._numbers), base.with_values({"model_path": path})))
+        changes = dict(values or {})
+        command = Load(next(self._numbers), base.with_values(changes | {"model_path": path}))
+        if changes:
+            self._want(self._wanted.with_values(changes))
+        self._send(command)
 
     def reload(self) -> None:
         """Bring back the model that ran last, after the engine was started anew."""

@@ -279,6 +279,7 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         is_hybrid=arch in HYBRID_ARCHITECTURES,
         is_mla=attention.is_mla,
         chat_template=header.text("tokenizer.chat_template"),
+        recommends_sampling=any(key.startswith("general.sampling.") for key in header.values),
         bytes_per_token_f16=attention.bytes_per_token_f16,
     )
 

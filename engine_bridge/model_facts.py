@@ -33,6 +33,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         is_hybrid: Whether some layers keep a state and some a cache.
         is_mla: Whether attention is compressed (MLA).
         chat_template: The template's source, or the empty string for a base model.
+        recommends_sampling: Whether the file brings sampling values (``general.sampling.*``), which
+            llama-server takes for those its command line does not say.
         bytes_per_token_f16: KV bytes per token over all layers at f16, windows ignored.
     """
 
@@ -57,6 +59,7 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_hybrid: bool = False
     is_mla: bool = False
     chat_template: str = ""
+    recommends_sampling: bool = False
     bytes_per_token_f16: int = 0
 
     @property

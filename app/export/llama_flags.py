@@ -75,9 +75,15 @@ def notes(situation: Situation) -> tuple[str, ...]:
         )
     if config.max_new_tok == 0:
         said.append("With -n 0 llama-server still writes one token.")
+    if situation.facts is not None and situation.facts.recommends_sampling:
+        said.append(
+            "The model file recommends sampling values of its own, which llama-server would take "
+            "for any that the line does not say: so it says all of the desk's."
+        )
     said.append(
-        "Where the model file recommends sampling values of its own (general.sampling.*), "
-        "llama-server takes them for whatever this line does not say."
+        "-fit off --cache-ram 0 -ctxcp 0 keep llama-server to the memory shown here. Without the "
+        "last two it also keeps prompts and checkpoints in RAM (up to 8 GiB), which spares "
+        "conversations that come back the prefill."
     )
     return tuple(said)
 
@@ -106,6 +112,18 @@ def _said_if_changed(flag: str, key: str) -> Flag:
     def write(s: Situation) -> tuple[str, ...]:
         value = getattr(s.config, key)
         return () if value == default else (flag, str(value))
+
+    return Flag((key,), write)
+
+
+def _sampling(flag: str, key: str) -> Flag:
+    """``flag VALUE`` where the program would otherwise take something else."""
+    default = BY_KEY[key].default
+
+    def write(s: Situation) -> tuple[str, ...]:
+        value = getattr(s.config, key)
+        is_overruled = s.facts is not None and s.facts.recommends_sampling
+        return (flag, str(value)) if is_overruled or value != default else ()
 
     return Flag((key,), write)
 
@@ -193,14 +211,14 @@ FLAGS: tuple[Flag, ...] = (
     _said("-b", "batch_tok"),
     _said("-ub", "ubatch_tok"),
     Flag(("threads", "threads_batch"), _threads),
-    _said_if_changed("--temp", "temperature"),
-    _said_if_changed("--top-k", "top_k"),
-    _said_if_changed("--top-p", "top_p"),
-    _said_if_changed("--min-p", "min_p"),
-    _said_if_changed("--repeat-penalty", "repeat_penalty"),
-    _said_if_changed("--repeat-last-n", "repeat_last_n_tok"),
-    _said_if_changed("--presence-penalty", "presence_penalty"),
-    _said_if_changed("--frequency-penalty", "frequency_penalty"),
+    _sampling("--temp", "temperature"),
+    _sampling("--top-k", "top_k"),
+    _sampling("--top-p", "top_p"),
+    _sampling("--min-p", "min_p"),
+    _sampling("--repeat-penalty", "repeat_penalty"),
+    _sampling("--repeat-last-n", "repeat_last_n_tok"),
+    _sampling("--presence-penalty", "presence_penalty"),
+    _sampling("--frequency-penalty", "frequency_penalty"),
     _said_if_changed("-s", "seed"),
     _said_if_changed("-n", "max_new_tok"),
     # The program would change what is not said to fit it into memory, and keep up to 8 GiB of

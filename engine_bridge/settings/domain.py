@@ -49,9 +49,9 @@ class IntDomain:
         if isinstance(value, str) and value in self.words:
             return value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise DomainError(f"{value!r} is not {self._expected()}.")
+            raise DomainError(f"{value!r} is not {self.describe()}.")
         if not self.minimum <= value <= self.maximum:
-            raise DomainError(f"{value} is outside {self.minimum} to {self.maximum}.")
+            raise DomainError(f"{value:,} is outside {self.minimum:,} to {self.maximum:,}.")
         return value
 
     def parse(self, text: str) -> int | str:
@@ -67,7 +67,7 @@ class IntDomain:
             return cleaned.lower()
         found = _WHOLE_NUMBER.fullmatch(cleaned)
         if found is None or len(cleaned) > _LONGEST_NUMBER:
-            raise DomainError(f"{text!r} is not {self._expected()}.")
+            raise DomainError(f"{text!r} is not {self.describe()}.")
         sign, digits, kilo = found.groups()
         number = int(re.sub(r"\D", "", digits)) * (1024 if kilo else 1)
         return self.check(-number if sign else number)
@@ -76,9 +76,10 @@ class IntDomain:
         """The value as ``parse`` reads it."""
         return str(value)
 
-    def _expected(self) -> str:
+    def describe(self) -> str:
+        """What may be set, in words."""
         words = "".join(f" or {word!r}" for word in self.words)
-        return f"a whole number from {self.minimum} to {self.maximum}{words}"
+        return f"a whole number from {self.minimum:,} to {self.maximum:,}{words}"
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,10 @@ class FloatDomain:
             ) from None
         return self.check(number)
 
+    def describe(self) -> str:
+        """What may be set, in words."""
+        return f"a number from {self.minimum:g} to {self.maximum:g}"
+
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""
         return repr(value)
@@ -160,6 +165,10 @@ class ChoiceDomain:
         """
         return self.check(text.strip().lower())
 
+    def describe(self) -> str:
+        """What may be set, in words."""
+        return "one of " + ", ".join(self.choices)
+
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""
         return str(value)
@@ -192,6 +201,10 @@ class FlagDomain:
             return False
         raise DomainError(f"{text!r} is neither on nor off.")
 
+    def describe(self) -> str:
+        """What may be set, in words."""
+        return "on or off"
+
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""
         return "on" if value else "off"
@@ -221,6 +234,10 @@ class PathDomain:
             DomainError: If it holds a NUL.
         """
         return self.check(text)
+
+    def describe(self) -> str:
+        """What may be set, in words."""
+        return "a file path"
 
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""
@@ -261,6 +278,10 @@ class ListDomain:
         """
         words = [word.strip().lower() for word in text.split(",")]
         return self.check(tuple(word for word in words if word and word != "none"))
+
+    def describe(self) -> str:
+        """What may be set, in words."""
+        return "none, or several of " + ", ".join(self.choices)
 
     def format(self, value: object) -> str:
         """The value as ``parse`` reads it."""

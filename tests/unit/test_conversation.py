@@ -81,3 +81,23 @@ def test_that_a_question_without_an_answer_is_told_with_the_next_one() -> None:
         ChatMessage("assistant", "Rayleigh"),
     )
     assert [turn.text for turn in conversation.turns] == ["Why?", "", "I mean the sky.", "Rayleigh"]
+
+
+def test_that_a_refused_question_can_be_taken_back() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("first")
+    conversation.append("answer")
+    conversation.finish("end")
+    conversation.ask("far too long")
+    conversation.finish("failed")
+    assert conversation.take_back() == "far too long"
+    assert [turn.text for turn in conversation.turns] == ["first", "answer"]
+
+
+def test_that_a_question_with_an_answer_is_not_taken_back() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("first")
+    conversation.append("so far")
+    conversation.finish("failed")
+    assert conversation.take_back() == ""
+    assert len(conversation.turns) == 2

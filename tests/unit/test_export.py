@@ -370,3 +370,11 @@ def test_that_numbers_survive_as_they_were_set() -> None:
     assert float(_value(words, "--temp")) == config.temperature
     assert float(_value(words, "--presence-penalty")) == config.presence_penalty
     assert float(_value(words, "--min-p")) == config.min_p
+
+
+def test_that_a_file_with_sampling_of_its_own_is_overruled_in_full() -> None:
+    facts = model_facts(recommends_sampling=True)
+    words = shlex.split(llama_server.export(EngineConfig(), EFFECTIVE, facts).text)
+    assert (_value(words, "--temp"), _value(words, "--top-k")) == ("0.8", "40")
+    assert (_value(words, "--top-p"), _value(words, "--min-p")) == ("0.95", "0.05")
+    assert "--temp" not in words_of(EngineConfig())
