@@ -120,7 +120,7 @@ def test_that_plans_come_at_once_on_an_idle_engine(small_path: Path) -> None:
     assert end_s - begin_s < 20 * 0.1
 
 
-def test_that_the_thread_is_the_last_to_run(small_path: Path) -> None:
+def test_that_the_thread_steps_back_but_is_not_starved(small_path: Path) -> None:
     sink = Sink()
     with planning(sink, small_path) as thread:
         thread.request(question(0, small_path))
@@ -128,8 +128,8 @@ def test_that_the_thread_is_the_last_to_run(small_path: Path) -> None:
         planner = next(t for t in threading.enumerate() if t.name == "planner")
         assert planner.native_id is not None
         if psutil.LINUX:
-            assert psutil.Process(planner.native_id).nice() == 19
-        assert psutil.Process().nice() < 19
+            own = psutil.Process().nice()
+            assert own < psutil.Process(planner.native_id).nice() < 19
 
 
 def test_that_a_stranger_is_planned_in_another_process(small_path: Path, tmp_path: Path) -> None:
