@@ -177,6 +177,12 @@ QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
     color: {p.text}; background: {p.raised};
 }}
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="link"] {{
+    color: {p.accent}; background: transparent; border-color: transparent; text-align: left;
+    padding: 0; min-height: 0;
+}}
+QPushButton[role="link"]:hover {{ color: {p.text}; }}
+QPushButton[role="link"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="section"] {{
     background: transparent; border-color: transparent; font-weight: 600; text-align: left;
     padding: {STEP_PX // 2}px 0; margin-left: -{STEP_PX}px;

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX, Palette
 from widgets.control import Control
+from widgets.elided_label import ElidedLabel
 from widgets.segmented import Segmented
 from widgets.theme import set_role
 from widgets.toggle import Toggle
@@ -25,7 +27,9 @@ class SegmentControl(Control):
         self._values = tuple(values)
         words = [value_text(setting, value) for value in values]
         self.segments = Segmented([_as_button(word) for word in words], parent)
-        self.label = QLabel(parent)
+        self.label = ElidedLabel("", parent)
+        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         # The frame of a value field, so that words end where numbers end.
         self.label.setContentsMargins(0, 0, STEP_PX + 1, 0)
         set_role(self.label, "value")
@@ -38,7 +42,7 @@ class SegmentControl(Control):
         """Press the button of the value; write it out where the engine made another of it."""
         if self._value in self._values:
             self.segments.set_index(self._values.index(self._value))
-        self.label.setText(self.shown_text())
+        self.label.set_text(self.shown_text())
 
     def _on_chosen(self, index: int) -> None:
         self._value = self._values[index]

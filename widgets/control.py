@@ -90,3 +90,8 @@ class Control(QObject):
         if self._effective is None or "→" in self._effective:
             return self._effective or asked
         return f"{asked} → {self._effective}"
+
+    def brief_text(self) -> str:
+        """What the engine made of the value, for where both do not fit; else the value."""
+        asked, arrow, made = self.shown_text().rpartition("→")
+        return f"{arrow}{made}" if asked else self.shown_text()

@@ -30,6 +30,7 @@ class CostBadge(QWidget):
         layout.addWidget(self._label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._shown: tuple[str, CostLevel | None] | None = None
+        self._text = ""
         self.set_cost("", None)
 
     def set_cost(self, text: str, level: CostLevel | None) -> None:
@@ -37,25 +38,33 @@ class CostBadge(QWidget):
         if self._shown == (text, level):
             return
         self._shown = (text, level)
-        self._label.setText(text)
+        self._text = text
+        self._elide()
         set_role(self._label, "badge-warning" if level == "reload" else "badge")
         self._label.setVisible(level is not None and bool(text))
         self._label.setAccessibleName(f"cost of a change: {text}" if text else "")
-        if self.sizeHint().width() > self.width():
-            self.updateGeometry()
 
     def text(self) -> str:
         """The cost shown, or the empty string."""
-        return self._label.text() if not self._label.isHidden() else ""
+        return self._text if not self._label.isHidden() else ""
 
     def sizeHint(self) -> QSize:
-        """Room for the widest cost."""
+        """Room for the widest cost that is common; rarer ones are shortened."""
         metrics = self._label.fontMetrics()
-        widest = max(metrics.horizontalAdvance(text) for text in (_WIDEST, self._label.text()))
-        return QSize(widest + 4 * STEP_PX, metrics.height() + STEP_PX)
+        return QSize(self._room_px() + 4 * STEP_PX, metrics.height() + STEP_PX)
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._elide()
             self.updateGeometry()
+
+    def _room_px(self) -> int:
+        return self._label.fontMetrics().horizontalAdvance(_WIDEST)
+
+    def _elide(self) -> None:
+        metrics = self._label.fontMetrics()
+        shown = metrics.elidedText(self._text, Qt.TextElideMode.ElideRight, self._room_px())
+        self._label.setText(shown)
+        self._label.setToolTip(self._text if shown != self._text else "")

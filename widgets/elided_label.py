@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
@@ -36,6 +38,11 @@ class ElidedLabel(QLabel):
         self._elide()
         self.updateGeometry()
 
+    def setToolTip(self, tip: str) -> None:
+        """Use ``tip`` where the text fits, and below the full text where it does not."""
+        self._tip = tip
+        self._elide()
+
     def full_text(self) -> str:
         """The text before it was shortened."""
         return self._full
@@ -43,7 +50,8 @@ class ElidedLabel(QLabel):
     def sizeHint(self) -> QSize:
         """Room for all of the text."""
         metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance(self._full) + 2, metrics.height())
+        width = metrics.horizontalAdvance(self._full) + 2 + self._beside_px()
+        return QSize(width, metrics.height())
 
     def minimumSizeHint(self) -> QSize:
         """Any width will do; the height is a line's, also for an empty text."""
@@ -62,8 +70,17 @@ class ElidedLabel(QLabel):
             self.updateGeometry()
 
     def _elide(self) -> None:
-        shown = self.fontMetrics().elidedText(self._full, self._mode, self.width())
+        room = self.width() - self._beside_px()
+        shown = self.fontMetrics().elidedText(self._full, self._mode, room)
         if shown != self.text():
             self.setText(shown)
-        is_short = shown != self._full
-        self.setToolTip("\n\n".join(filter(None, (self._full if is_short else "", self._tip))))
+        super().setToolTip(self._tip if shown == self._full else self._with_tip(self._full))
+
+    def _beside_px(self) -> int:
+        margins = self.contentsMargins()
+        return margins.left() + margins.right() + max(0, self.indent())
+
+    def _with_tip(self, full: str) -> str:
+        if self._tip.startswith("<"):  # rich text
+            return f"<p>{escape(full)}</p>{self._tip}"
+        return "\n\n".join(filter(None, (full, self._tip)))

@@ -78,11 +78,17 @@ class NumberControl(FaderControl):
     def refresh(self) -> None:
         """Show the value in both."""
         super().refresh()
-        self.field.set_texts(self.shown_text(), value_text(self.setting, self._value))
+        editable = value_text(self.setting, self._value)
+        self.field.set_texts(self.shown_text(), editable, self.brief_text())
 
     def _measure(self) -> None:
-        texts = [value_text(self.setting, stop) for stop in self.fader.scale.stops]
-        self.field.set_widest(max(texts, key=len))
+        values = list(self.fader.scale.stops)
+        if isinstance(self.setting.domain, IntDomain):
+            values += [self.setting.domain.minimum, self.setting.domain.maximum]
+        widest = max((value_text(self.setting, v) for v in values), key=len)
+        is_int = isinstance(self.setting.domain, IntDomain)
+        # The engine rounds and caps whole numbers only.
+        self.field.set_widest(widest, f"{widest} → {widest}" if is_int else widest)
 
     def _on_entered(self, value: Value) -> None:
         if value != self._value:

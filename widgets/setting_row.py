@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
@@ -57,11 +57,7 @@ class SettingRow(QWidget):
         self._hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._hint_text: tuple[str, bool] = ("", False)
         self._problem: str | None = None
-        self._error = QLabel(self)
-        self._error.setWordWrap(True)
-        self._error.setTextFormat(Qt.TextFormat.PlainText)
-        set_role(self._error, "hint-warning")
-        self._error.hide()
+        self._refusal = ""
         self._lay_out()
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
@@ -137,7 +133,7 @@ class SettingRow(QWidget):
 
     def hint(self) -> str:
         """What the line at the foot says."""
-        return self._error.text() if not self._error.isHidden() else self._hint.full_text()
+        return self._hint.full_text()
 
     def badge_text(self) -> str:
         """What the badge says."""
@@ -178,7 +174,6 @@ class SettingRow(QWidget):
         if self._control.body is not None:
             layout.addWidget(self._control.body)
         layout.addWidget(self._hint)
-        layout.addWidget(self._error)
         self._measure()
 
     def _measure(self) -> None:
@@ -224,9 +219,8 @@ class SettingRow(QWidget):
         self.changed.emit(self.key, value)
 
     def _on_refused(self, sentence: str) -> None:
-        self._error.setText(sentence)
-        self._error.setVisible(bool(sentence))
-        self._hint.setVisible(not sentence)
+        self._refusal = sentence
+        self._show_hint()
 
     def _show(self) -> None:
         """Follow the control's value."""
@@ -244,6 +238,8 @@ class SettingRow(QWidget):
             text = "default" if is_default else f"default {default}"
         if self._problem is not None:
             text, is_warning = self._problem, True
+        if self._refusal:
+            text, is_warning = self._refusal, True
         set_role(self._hint, "hint-warning" if is_warning else "hint")
         self._hint.set_text(text)
 
@@ -252,6 +248,10 @@ class _NameLabel(ElidedLabel):
     """The row's name; tells of a double click."""
 
     double_clicked = Signal()
+
+    def minimumSizeHint(self) -> QSize:
+        """All of the name: a value that grows takes the room between them, and no more."""
+        return self.sizeHint()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:

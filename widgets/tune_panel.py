@@ -111,6 +111,7 @@ class TunePanel(QFrame):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.memory_bar.set_palette(palette)
+        self._problems.set_palette(palette)
         for section in self._sections.values():
             section.set_palette(palette)
         for row in self._rows.values():
@@ -152,8 +153,8 @@ class TunePanel(QFrame):
         layout.addLayout(_inset(self._problems, PANEL_PADDING_PX))
 
     def minimumSizeHint(self) -> QSize:
-        """Wide enough for the widest name, value and badge; any height."""
-        widest = max(row.sizeHint().width() for row in self._rows.values())
+        """Wide enough for the widest row, whatever its texts say now; any height."""
+        widest = max(row.minimumSizeHint().width() for row in self._rows.values())
         width = max(TUNE_WIDTH_PX, widest + 2 * PANEL_PADDING_PX + _SCROLL_BAR_PX)
         return QSize(width, super().minimumSizeHint().height())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from engine_bridge.settings.domain import DomainError, Value
@@ -14,6 +14,9 @@ from widgets.theme import restyle, set_role
 
 # Focus that goes to a menu or another window comes back; what was typed waits for it.
 _PASSING = (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason)
+
+# Two pixels of margin and one of border on either side, and the cursor.
+_BESIDE_PX = 2 * STEP_PX + 1
 
 
 class ValueField(QLineEdit):
@@ -36,24 +39,34 @@ class ValueField(QLineEdit):
         """Make an empty field that reads text with ``parse``, which raises ``DomainError``."""
         super().__init__(parent)
         self._parse = parse
-        self._shown = self._editable = ""
-        self._widest = ""
+        self._shown = self._editable = self._brief = ""
+        self._widest = self._widest_shown = ""
         self._is_wrong = False
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         set_role(self, "value")
         self.textEdited.connect(self._on_text_edited)
 
-    def set_texts(self, shown: str, editable: str) -> None:
-        """Show ``shown``; ``editable`` takes its place while the field has the focus."""
-        self._shown, self._editable = shown, editable
+    def set_texts(self, shown: str, editable: str, brief: str = "") -> None:
+        """Say what stands in the field.
+
+        Args:
+            shown: While it has not the focus.
+            editable: While it has.
+            brief: In place of ``shown`` where that does not fit.
+        """
+        self._shown, self._editable, self._brief = shown, editable, brief or shown
         if not self.isModified():
             self._restore()
-        self.updateGeometry()
 
-    def set_widest(self, text: str) -> None:
-        """Have room for ``text`` while a value is typed."""
-        self._widest = text
+    def set_widest(self, text: str, shown: str = "") -> None:
+        """Take a width that does not depend on what stands in the field.
+
+        Args:
+            text: The widest value that can be typed; there is always room for it.
+            shown: The widest text shown; there is room for it where the row has any to spare.
+        """
+        self._widest, self._widest_shown = text, shown or text
         self.updateGeometry()
 
     def is_wrong(self) -> bool:
@@ -61,16 +74,18 @@ class ValueField(QLineEdit):
         return self._is_wrong
 
     def sizeHint(self) -> QSize:
-        """As wide as its text; while it is edited, at least as wide as the widest value."""
-        metrics = self.fontMetrics()
-        texts = (self._shown, self._widest if self.hasFocus() else "")
-        # Two pixels of margin and one of border on either side, and the cursor.
-        width = max(metrics.horizontalAdvance(text) for text in texts) + 2 * STEP_PX + 1
-        return QSize(width, metrics.height() + STEP_PX)
+        """Wide enough for the widest text there can be."""
+        return self._size_for(self._widest_shown)
 
     def minimumSizeHint(self) -> QSize:
-        """The same: a cut-off number is a wrong number."""
-        return self.sizeHint()
+        """Wide enough for the widest value."""
+        return self._size_for(self._widest)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """There is room for the whole text now, or no more."""
+        super().resizeEvent(event)
+        if not self.isModified():
+            self._restore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter commits, Esc restores."""
@@ -86,7 +101,6 @@ class ValueField(QLineEdit):
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Offer the value as it is typed, all of it selected."""
         super().focusInEvent(event)
-        self.updateGeometry()
         if not self.isModified():
             self._restore()
             self.selectAll()
@@ -99,7 +113,6 @@ class ValueField(QLineEdit):
         if self.isModified():
             self._commit_or_drop()
         self._restore()
-        self.updateGeometry()
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""
@@ -134,8 +147,16 @@ class ValueField(QLineEdit):
         self._restore()
         self._set_wrong(False)
 
+    def _advance(self, text: str) -> int:
+        return self.fontMetrics().horizontalAdvance(text)
+
+    def _size_for(self, text: str) -> QSize:
+        return QSize(self._advance(text) + _BESIDE_PX, self.fontMetrics().height() + STEP_PX)
+
     def _restore(self) -> None:
-        text = self._editable if self.hasFocus() else self._shown
+        is_cut = self._advance(self._shown) + _BESIDE_PX > self.width()
+        shown = self._brief if is_cut else self._shown
+        text = self._editable if self.hasFocus() else shown
         # Setting the same text again would drop the selection.
         if text != self.text():
             self.setText(text)

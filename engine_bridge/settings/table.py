@@ -50,8 +50,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.MAIN,
-        "Tokens that one conversation may use, its prompt and its answers together. Size it to "
-        "the work, not to the model's maximum: every token reserved costs memory.",
+        "Tokens of one conversation, prompt and answers together. Size it to the work, not to "
+        "the model's maximum: every token reserved costs memory.",
         "tok",
     ),
     Setting(
@@ -117,8 +117,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.MAIN,
-        "Exact attention in tiles: less memory traffic and a leaner, faster prefill at long "
-        "context. Auto takes it wherever the backend supports the model's head sizes.",
+        "Exact attention, computed in tiles. It moves less memory and prefills long contexts "
+        "faster. Auto takes it wherever the backend supports the model's head sizes.",
     ),
     Setting(
         "spec_types",
@@ -129,7 +129,8 @@ SETTINGS: tuple[Setting, ...] = (
         True,
         Group.MAIN,
         "Speculative decoding. ngram-simple drafts what followed the same words earlier in the "
-        "conversation: strong on code edits and quotes, thin on new prose, free of extra memory.",
+        "conversation: strong on code edits and quotes, thin on new prose. It needs no second "
+        "model; compute memory grows with slots × draft length.",
     ),
     Setting(
         "ngram_size_m",
@@ -151,8 +152,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.MAIN,
-        "Last tokens that must have occurred before, in the same order, for a draft to start. "
-        "Shorter drafts more often and is wrong more often.",
+        "Tokens in a row that must repeat for a draft to start. A shorter match drafts more often "
+        "and is wrong more often.",
         "tok",
     ),
     Setting(
@@ -163,8 +164,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Transformer layers in GPU memory, counted from the last; the output layer counts as one. "
-        "Auto is all of them. One layer left on the CPU costs more than a smaller context.",
+        "Layers in GPU memory, counted from the last. The output layer counts as one; auto is all "
+        "of them. One layer left on the CPU costs more than a smaller context.",
     ),
     Setting(
         "kv_offload",
@@ -174,7 +175,7 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.PLACEMENT,
-        "Off keeps the KV cache in host memory, which frees GPU memory and slows long contexts.",
+        "Off keeps the KV cache in host memory. That frees GPU memory and slows long contexts.",
     ),
     Setting(
         "op_offload",
@@ -184,7 +185,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.PLACEMENT,
-        "Lets the GPU compute large prompt batches for layers whose weights stay in host memory.",
+        "The GPU computes large batches for layers on the CPU. Their weights stay in host memory "
+        "and are copied for each batch.",
     ),
     Setting(
         "swa_full",
@@ -194,8 +196,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.PLACEMENT,
-        "For models with a sliding window: keep every token instead of the window. Costs several "
-        "times the memory and lets any prefix be reused.",
+        "Keep every token of a sliding-window model. Costs several times the memory of the window "
+        "and lets any prefix be reused.",
     ),
     Setting(
         "load_mode",
@@ -293,7 +295,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Draw among the fewest tokens whose probabilities reach this sum; 1 switches it off.",
+        "Draw among the likeliest tokens that reach this sum. They are the fewest whose "
+        "probabilities add up to it; 1 switches it off.",
     ),
     Setting(
         "min_p",
@@ -303,7 +306,7 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Drop tokens less likely than this share of the likeliest; 0 switches it off.",
+        "Drop tokens below this share of the likeliest one. 0 switches it off.",
     ),
     Setting(
         "repeat_penalty",
@@ -313,7 +316,7 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Divides the score of tokens that occurred lately; 1 switches it off.",
+        "Divides the score of tokens that occurred lately. 1 switches it off.",
     ),
     Setting(
         "repeat_last_n_tok",
@@ -323,7 +326,7 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Latest tokens that the penalties look at; 0 switches them off.",
+        "Latest tokens that the penalties look at. 0 switches them off.",
         "tok",
     ),
     Setting(
@@ -334,7 +337,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Subtracted once from the score of every token that occurred lately.",
+        "Subtracted once from each token that occurred lately. What is changed is the token's "
+        "score before it is drawn; 0 switches it off.",
     ),
     Setting(
         "frequency_penalty",
@@ -344,7 +348,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Subtracted from a token's score for each time that it occurred lately.",
+        "Subtracted each time that a token occurred lately. What is changed is the token's score "
+        "before it is drawn; 0 switches it off.",
     ),
     Setting(
         "seed",
@@ -354,7 +359,7 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.SAMPLING,
-        "Start of the random numbers; −1 takes a new one for every answer.",
+        "Start of the random numbers. −1 takes a new one for every answer.",
     ),
     Setting(
         "max_new_tok",

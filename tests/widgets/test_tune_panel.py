@@ -7,14 +7,16 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
 
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import ChoiceDomain, IntDomain
 from engine_bridge.settings.row import Group
-from engine_bridge.settings.rules import Problem, problems_of
+from engine_bridge.settings.rules import Problem, Severity, problems_of
 from engine_bridge.settings.table import SETTINGS
-from resources.tokens import DARK, LIGHT
+from resources.tokens import DARK, LIGHT, STEP_PX
 from tests.widgets.finding import child
+from widgets.fader_control import NumberControl
 from widgets.theme import apply_theme
 from widgets.tune_panel import TunePanel
 
@@ -174,3 +176,119 @@ def test_that_every_control_has_a_name_and_a_place_in_the_tab_order(panel: TuneP
             break
         widget = following
     assert set(reachable) <= met
+
+
+def places(panel: TunePanel) -> list[object]:
+    QApplication.processEvents()
+    found: list[object] = [panel.minimumSizeHint().width(), panel.sizeHint().width()]
+    for row in panel.rows():
+        value = row.control.value_widget
+        right = value.mapTo(panel, QPoint(value.width(), 0)).x()
+        found.append((row.key, row.mapTo(panel, QPoint()), row.size(), right))
+    return found
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_that_no_text_of_any_row_moves_anything(
+    panel: TunePanel, themed: QApplication, scale: float
+) -> None:
+    apply_theme(themed, LIGHT, scale)
+    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+    QApplication.processEvents()
+    panel.resize(panel.minimumSizeHint().width(), 800)
+    before = places(panel)
+    for row in panel.rows():
+        control = row.control
+        row.set_badge("new context 100.25 s", "context")
+        row.set_hint("a sentence that is far longer than one line of the column has room for " * 2)
+        if isinstance(control, NumberControl) and isinstance(row.setting.domain, IntDomain):
+            row.set_value(row.setting.domain.maximum)
+            row.set_effective("10,485,760")
+            assert places(panel) == before, row.key
+            control.field.setFocus()
+            QTest.keyClicks(control.field, "12,345,678")
+            QTest.keyClick(control.field, Qt.Key.Key_Return)
+        elif isinstance(row.setting.domain, ChoiceDomain):
+            row.set_value(max(row.setting.domain.choices, key=len))
+        assert places(panel) == before, row.key
+
+
+def test_that_a_typed_number_of_eight_digits_can_be_read(panel: TunePanel) -> None:
+    control = panel.row("ctx_per_slot_tok").control
+    assert isinstance(control, NumberControl)
+    panel.row("ctx_per_slot_tok").set_value(10_485_760)
+    assert control.field.text() == "10,485,760"
+    field = control.field
+    assert field.fontMetrics().horizontalAdvance("10,485,760") < field.width()
+
+
+def test_that_a_value_too_wide_shows_what_the_engine_made_of_it(panel: TunePanel) -> None:
+    row = panel.row("ctx_per_slot_tok")
+    control = row.control
+    assert isinstance(control, NumberControl)
+    row.set_value(1_048_576)
+    row.set_effective("262,144")
+    QApplication.processEvents()
+    assert control.field.text() == "→ 262,144"
+    assert control.shown_text() == "1,048,576 → 262,144"
+    panel.resize(panel.width() + 200, panel.height())
+    QApplication.processEvents()
+    assert control.field.text() == "1,048,576 → 262,144"
+
+
+def test_that_the_first_sentence_of_each_help_fits_below_its_fader(panel: TunePanel) -> None:
+    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+    for row in panel.rows():
+        first = row.setting.help.split(". ")[0].rstrip(".") + "."
+        row.set_hint(first)
+        QApplication.processEvents()
+        assert row._hint.text() == first, f"{row.key}: {row._hint.text()}"
+
+
+def test_that_a_hint_too_long_for_its_line_is_whole_in_its_tooltip(panel: TunePanel) -> None:
+    words = "overcommitted: all slots together could ask for far more than there is, 1,048,576"
+    panel.row("slots").set_hint(words)
+    QApplication.processEvents()
+    assert panel.row("slots")._hint.text().endswith("…")
+    assert panel.row("slots")._hint.toolTip() == words
+
+
+def test_that_a_name_explains_its_setting(panel: TunePanel) -> None:
+    assert "at the same time" in panel.row("slots")._name.toolTip()
+
+
+WARNING = Problem(("slots",), "Slots wait for each other.", {"slots": 2}, Severity.WARNING)
+OTHER_WARNING = Problem(("seed",), "The seed is old.", {}, Severity.WARNING)
+
+
+def dismiss_buttons(panel: TunePanel) -> list[QToolButton]:
+    buttons = panel.findChildren(QToolButton)
+    return [b for b in buttons if b.accessibleName().startswith("Dismiss") and b.isVisible()]
+
+
+def test_that_a_dismissed_warning_stays_away_until_the_problems_change(panel: TunePanel) -> None:
+    panel.set_problems((WARNING,))
+    QTest.mouseClick(dismiss_buttons(panel)[0], LEFT)
+    QApplication.processEvents()
+    assert repair_buttons(panel) == []
+    assert not panel._problems.isVisible()
+    assert panel.row("slots").hint() == WARNING.message
+    again = Problem(("slots",), "Slots wait for each other, 2 of them.", {}, Severity.WARNING)
+    panel.set_problems((again,))
+    assert not panel._problems.isVisible()
+    panel.set_problems((WARNING, OTHER_WARNING))
+    assert len(dismiss_buttons(panel)) == 2
+
+
+def test_that_an_error_cannot_be_dismissed(panel: TunePanel) -> None:
+    panel.set_problems(problems_of(BROKEN))
+    assert panel._problems.isVisible()
+    assert dismiss_buttons(panel) == []
+
+
+def test_that_a_warning_takes_little_of_the_panel(panel: TunePanel) -> None:
+    panel.set_problems((WARNING,))
+    QApplication.processEvents()
+    assert panel._problems.height() < 14 * STEP_PX
