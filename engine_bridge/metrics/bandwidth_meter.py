@@ -25,7 +25,11 @@ from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 
 # Spans come ten times a second while the engine works; a longer silence is a gap.
 _GAP_S = 0.5
-_THROUGHPUT_WINDOW_S = 2.0
+# Throughput over at least the first; over the second, with a slow model, it no longer is "now".
+_THROUGHPUT_WINDOW_S, _LONGEST_THROUGHPUT_WINDOW_S = 2.0, 20.0
+
+# Ten a second for the longest window, and room for spans that come faster.
+_DELIVERED_SPANS = 256
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,6 @@ class BandwidthView:
         mbu: Its share of the peak, 0 to about 1.
         ceiling_steps_per_s: Steps a second the peak allows at the newest bytes per step.
         step_bytes: Bytes the newest decode steps read.
-        throughput_tok_s: Output tokens of all streams a second, over the last two seconds; None
-            where nothing was delivered in them.
     """
 
     times_s: Floats = field(default_factory=lambda: np.zeros(0))
@@ -55,7 +57,6 @@ class BandwidthView:
     mbu: float | None = None
     ceiling_steps_per_s: float | None = None
     step_bytes: float | None = None
-    throughput_tok_s: float | None = None
 
 
 class BandwidthMeter:
@@ -64,7 +65,7 @@ class BandwidthMeter:
     def __init__(self, capacity: int) -> None:
         """Keep ``capacity`` spans, ten a second."""
         self._achieved = Ring(capacity, 1)
-        self._delivered = Ring(64, 2)  # end of a span: its begin and its tokens
+        self._delivered = Ring(_DELIVERED_SPANS, 2)  # end of a span: its begin and its tokens
         self._last: tuple[float, float, float] | None = None  # time, bytes/s, bytes of a step
         self._host_peak: tuple[float, str] | None = None
         self._board_peaks: dict[str, tuple[float, str]] = {}
@@ -122,16 +123,20 @@ class BandwidthMeter:
             mbu=mbu(last, peak),
             ceiling_steps_per_s=decode_ceiling_steps_per_s(peak, step_bytes or 0.0),
             step_bytes=step_bytes,
-            throughput_tok_s=self.throughput_tok_s(now_s),
         )
 
-    def throughput_tok_s(self, now_s: float) -> float | None:
-        """Output tokens of all streams per second over the last two seconds; None without any.
+    def throughput_tok_s(self, now_s: float, window_s: float = 0.0) -> float | None:
+        """Output tokens of all streams per second over the last seconds; None without any.
 
         The window begins where the first span in it begins and ends with the newest one, or now
         where the newest is older than a span is long.
+
+        Args:
+            now_s: The present.
+            window_s: Seconds to look back, taken as at least 2 and at most 20.
         """
-        ends, (begins, tokens) = self._delivered.window(now_s - _THROUGHPUT_WINDOW_S, now_s)
+        window_s = min(max(window_s, _THROUGHPUT_WINDOW_S), _LONGEST_THROUGHPUT_WINDOW_S)
+        ends, (begins, tokens) = self._delivered.window(now_s - window_s, now_s)
         total = int(tokens.sum())
         if not total:
             return None

@@ -24,7 +24,7 @@ DEFINITIONS: dict[str, str] = {
     "itl": (
         "Inter-token latency: each gap between two steps that delivered text to a stream. A step "
         "can deliver several tokens when drafts are accepted, so this is not TPOT. p99: one gap in "
-        "a hundred is longer."
+        "a hundred is longer; counted anew with each answer and each change of settings."
     ),
     "stream_speed": "Speed per user: 1 / TPOT, in tokens per second.",
     "throughput": (

@@ -70,6 +70,7 @@ class TpotView:
         stream_tok_s: Tokens per second of the median stream.
         throughput_tok_s: Tokens per second of all streams together; None where nothing flows.
         limit_s: Longest good TPOT, where one was set.
+        active: Streams that deliver now.
     """
 
     streams: tuple[StreamSeries, ...] = ()
@@ -79,6 +80,7 @@ class TpotView:
     stream_tok_s: float | None = None
     throughput_tok_s: float | None = None
     limit_s: float | None = None
+    active: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,13 +207,16 @@ class Meters:
         tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
         gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
         last = percentile(tpots, 50)
+        # Both speeds over about the same time, or they would contradict each other.
+        rolling_s = min((self._streams[slot].rolling_s() for slot in active), default=0.0)
         return TpotView(
             streams=tuple(series.values()),
             tpot_s=last if active else None,
             last_tpot_s=last,
             itl_p99_s=percentile(gaps, 99),
             stream_tok_s=stream_speed_tok_s(last),
-            throughput_tok_s=self.bandwidth.throughput_tok_s(now_s),
+            throughput_tok_s=self.bandwidth.throughput_tok_s(now_s, rolling_s),
+            active=len(active),
             limit_s=self.requests.tpot_limit_s,
         )
 
@@ -225,6 +230,8 @@ class Meters:
         text = change_text(self._applied, event)
         if text:
             self._markers.append(Marker(now_ns / 1e9, text))
+            for stream in self._streams.values():
+                stream.restart_gaps(now_ns / 1e9)
         self._applied = event
         self.memory.set_applied(event.memory)
         self.bandwidth.set_applied(event.memory)

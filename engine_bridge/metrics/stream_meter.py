@@ -66,6 +66,11 @@ class StreamMeter:
         """A request begins: no gap and no TPOT reaches across from the one before."""
         self._steps.clear()
         self._tpot.gap(at_s)
+        self.restart_gaps(at_s)
+
+    def restart_gaps(self, at_s: float) -> None:
+        """Forget the gaps so far: other settings, or another answer, have gaps of their own."""
+        self._gaps_s.clear()
         self._itl.gap(at_s)
 
     def add_steps(self, step_s: Sequence[float], step_tok: Sequence[int]) -> None:
@@ -111,8 +116,12 @@ class StreamMeter:
         tokens = sum(tok for _, tok in self._steps) - self._steps[0][1]
         return (self._steps[-1][0] - self._steps[0][0]) / tokens if tokens > 0 else None
 
+    def rolling_s(self) -> float:
+        """How long the steps took that ``tpot_s`` is made of, seconds; 0 below two steps."""
+        return self._steps[-1][0] - self._steps[0][0] if self._steps else 0.0
+
     def gaps_s(self) -> Floats:
-        """(n,) The last gaps between steps, seconds."""
+        """(n,) The last gaps between steps of this answer at these settings, seconds."""
         return np.asarray(self._gaps_s, dtype=np.float64)
 
     def itl_p99_s(self) -> float | None:

@@ -271,6 +271,55 @@ def test_that_no_line_and_no_gap_reaches_from_one_request_to_the_next() -> None:
     assert np.nanmax(lines.itl_p99_s) == pytest.approx(0.02)
 
 
+def test_that_p99_begins_anew_with_each_answer() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 900, 10, T0)
+    meters.fold(RequestFinished(1, "end", "", timing(), 110), end)
+    end = stream(meters, (2, 0), 20, 100, end + SECOND)
+    assert meters.view(end).tpot.itl_p99_s == pytest.approx(0.02)
+
+
+def test_that_p99_begins_anew_with_other_settings() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    end = stream(meters, (1, 0), 900, 10, T0)
+    meters.fold(applied(), end)  # nothing changed
+    assert meters.view(end).tpot.itl_p99_s == pytest.approx(0.9)
+    meters.fold(applied(temperature=0.2), end)
+    assert meters.view(end).tpot.itl_p99_s is None
+    for number in range(1, 20):
+        now = end + number * 20 * MS
+        meters.fold(TokensDelivered(1, "x", (now,), (1,), now), now)
+    assert meters.view(now).tpot.itl_p99_s == pytest.approx(0.02)
+    assert meters.view(now).tpot.tpot_s is not None
+
+
+def test_that_p99_ends_with_the_engine() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 900, 10, T0)
+    meters.note_engine_gone(end)
+    assert meters.view(end).tpot.itl_p99_s is None
+
+
+@pytest.mark.parametrize("step_ms", [20, 250, 480])
+def test_that_both_speeds_agree_while_two_streams_flow(step_ms: int) -> None:
+    """With few tokens a second a short window would count a step more or less."""
+    meters = Meters()
+    end = T0
+    for step in range(1, 60):
+        end = T0 + step * step_ms * MS
+        for slot in (0, 1):
+            if step == 1:
+                meters.fold(RequestStarted(slot, slot, 100, 40, "", T0), T0)
+            meters.fold(TokensDelivered(slot, "x", (end,), (1,), end), end)
+        begin = end - step_ms * MS
+        meters.fold(StepsMeasured(begin, end, 0.1, 1, 1, 0.1, 10**8, 2, 0, 0.0, 0.0, 2, ()), end)
+    view = meters.view(end + 190 * MS).tpot
+    assert view.active == 2
+    assert view.stream_tok_s is not None
+    assert view.throughput_tok_s == pytest.approx(2 * view.stream_tok_s, rel=0.05)
+
+
 def test_that_an_idle_stream_keeps_its_last_figure_and_is_not_active() -> None:
     meters = Meters()
     end = stream(meters, (1, 0), 20, 20, T0)

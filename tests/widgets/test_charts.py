@@ -18,6 +18,7 @@ from engine_bridge.metrics.memory_meter import MemoryParts, MemoryView
 from engine_bridge.metrics.meters import Marker, Meters, TpotView
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView
 from engine_bridge.metrics.stream_meter import StreamSeries
+from resources.theme import mixed
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.synthetic import GIB, SECOND, desk_at_work
 from widgets.charts.bandwidth import BandwidthChart
@@ -214,7 +215,7 @@ def test_that_every_series_is_painted_in_its_role(charts: Charts, palette: Palet
     meters = desk_at_work(NOW_NS)
     meters.set_limits(0.8, 0.03)
     working(charts, meters)
-    for colour in (palette.others, palette.weights, palette.kv, palette.compute, palette.warning):
+    for colour in (palette.others, palette.weights, palette.kv, palette.compute):
         assert painted(charts["memory"], colour).any()
     for name in ("bandwidth", "ttft"):
         assert painted(charts[name], palette.accent).sum() > 50
@@ -224,18 +225,52 @@ def test_that_every_series_is_painted_in_its_role(charts: Charts, palette: Palet
     assert painted(charts["ttft"], palette.panel).mean() > 0.5
 
 
-def test_that_the_stack_reaches_what_is_used_and_the_limit_stands_at_capacity(
-    charts: Charts,
-) -> None:
+def test_that_the_stack_reaches_what_is_used(charts: Charts) -> None:
     working(charts)
     chart = charts["memory"]
     column = column_of(chart, -2.0)
     used_row = place_of(chart, -2.0, chart.plot.share(6.24 * GIB)).y()
     filled = painted(chart, DARK.others) | painted(chart, DARK.kv) | painted(chart, DARK.weights)
-    assert np.flatnonzero(filled[:, column]).min() == pytest.approx(used_row, abs=4)
-    capacity_row = place_of(chart, -2.0, chart.plot.share(23.5 * GIB)).y()
+    assert np.flatnonzero(filled[:, column]).min() == pytest.approx(used_row, abs=6)
+
+
+def of_used(used: float, capacity: float) -> MemoryView:
+    stack = np.zeros((len(MemoryParts._fields), 10))
+    stack[0] = used
+    return MemoryView(
+        name="System memory", times_s=TIMES, stack=stack, predicted=np.full(10, np.nan),
+        capacity=capacity, parts=MemoryParts(used, 0, 0, 0, 0, 0, 0), used=used,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("share", [0.02, 0.13, 0.3, 0.5])
+def test_that_the_memory_axis_follows_what_is_used(charts: Charts, share: float) -> None:
+    chart = charts["memory"]
+    assert isinstance(chart, MemoryChart)
+    chart.set_data(of_used(share * 64 * GIB, 64.0 * GIB), (), 0.0)
+    assert painted(chart, DARK.others).any(axis=1).sum() > chart.plot.height() * 0.4
+    assert not painted(chart, DARK.warning).any()
+    assert "of 64.0 GiB" in chart.text()
+
+
+def test_that_the_capacity_is_drawn_once_it_is_near(charts: Charts) -> None:
+    chart = charts["memory"]
+    assert isinstance(chart, MemoryChart)
+    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), 0.0)
+    capacity_row = place_of(chart, -2.0, chart.plot.share(64 * GIB)).y()
     limit_rows = np.flatnonzero(painted(chart, DARK.warning).any(axis=1))
     assert limit_rows.min() == pytest.approx(capacity_row, abs=1)
+
+
+def test_that_the_memory_axis_shrinks_slowly(charts: Charts) -> None:
+    chart = charts["memory"]
+    assert isinstance(chart, MemoryChart)
+    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), 0.0)
+    wide = chart.plot.share(GIB)
+    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), 1.0)
+    assert chart.plot.share(GIB) == wide
+    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), 12.0)
+    assert chart.plot.share(GIB) > 10 * wide
 
 
 def test_that_a_candidate_is_said_and_drawn(charts: Charts) -> None:
@@ -251,17 +286,8 @@ def test_that_a_candidate_is_said_and_drawn(charts: Charts) -> None:
 
 def test_that_a_small_stack_on_a_large_machine_is_not_flattened(charts: Charts) -> None:
     chart = charts["memory"]
-    stack = np.zeros((len(MemoryParts._fields), 10))
-    stack[0] = GIB
     assert isinstance(chart, MemoryChart)
-    chart.set_data(
-        MemoryView(
-            name="System memory", times_s=TIMES, stack=stack, predicted=np.full(10, np.nan),
-            capacity=512.0 * GIB, parts=MemoryParts(GIB, 0, 0, 0, 0, 0, 0), used=GIB,
-        ),
-        (),
-        0.0,
-    )  # fmt: skip
+    chart.set_data(of_used(GIB, 512.0 * GIB), (), 0.0)
     assert painted(chart, DARK.others).any(axis=1).sum() > chart.plot.height() * 0.4
     assert "1.00 of 512 GiB" in chart.text()
 
@@ -269,11 +295,42 @@ def test_that_a_small_stack_on_a_large_machine_is_not_flattened(charts: Charts) 
 def test_that_an_idle_value_is_named_as_the_last_one(charts: Charts) -> None:
     chart = charts["bandwidth"]
     assert isinstance(chart, BandwidthChart)
-    view = BandwidthView(TIMES, np.full(10, 40e9), last_bytes_per_s=40e9, last_age_s=30.0)
+    view = BandwidthView(
+        TIMES, np.full(10, 40e9), 60e9, "read", last_bytes_per_s=40e9, last_age_s=30.0, mbu=2 / 3
+    )
     chart.set_data(view, (), 0.0)
     assert "last measured" in chart.text()
+    assert chart._value.text() == "last 40.0 GB/s"
+    assert "MBU" not in chart._note.full_text()
+    assert "peak 60.0 GB/s (read)" in chart._note.full_text()
     chart.set_data(dataclasses.replace(view, last_age_s=0.1), (), 0.0)
-    assert "last measured" not in chart.text()
+    assert "last" not in chart.text()
+    assert chart._value.text() == "40.0 GB/s"
+    assert "MBU 67 %" in chart._note.full_text()
+
+
+def test_that_gaps_far_above_tpot_do_not_flatten_it(charts: Charts) -> None:
+    chart = charts["tpot"]
+    assert isinstance(chart, TpotChart)
+    tpot, itl = np.full(10, 0.029), np.full(10, 8.0)
+    view = TpotView((StreamSeries(0, TIMES, tpot, TIMES, itl, True),), 0.029, itl_p99_s=8.0)
+    chart.set_data(view, (), 0.0)
+    rows = np.flatnonzero(painted(chart, DARK.accent).any(axis=1))
+    assert rows.min() < chart.plot.height() * 0.75
+    dashed = painted(chart, mixed(DARK.accent, DARK.panel, 0.35))
+    assert np.flatnonzero(dashed.any(axis=1)).max() < place_of(chart, -50.0, 1.0).y()
+    assert "p99 ITL 8,000 ms (above the axis)" in chart.text()
+
+
+def test_that_gaps_near_tpot_have_their_place_on_the_axis(charts: Charts) -> None:
+    chart = charts["tpot"]
+    assert isinstance(chart, TpotChart)
+    tpot, itl = np.full(10, 0.029), np.full(10, 0.05)
+    view = TpotView((StreamSeries(0, TIMES, tpot, TIMES, itl, True),), 0.029, itl_p99_s=0.05)
+    chart.set_data(view, (), 0.0)
+    assert "p99 ITL 50.0 ms" in chart.text()
+    assert "above the axis" not in chart.text()
+    assert chart.plot.share(0.05) <= 1.0
 
 
 def test_that_a_change_is_marked_and_explained_where_the_pointer_is(charts: Charts) -> None:

@@ -69,7 +69,8 @@ class BandwidthChart(ChartFrame):
     def _show_words(self, view: BandwidthView) -> None:
         last = view.last_bytes_per_s
         value = NO_VALUE if last is None else gb_per_s(last)
-        self.show_words(value, " · ".join(_note(view)), view.last_age_s > _STALE_AFTER_S)
+        is_stale = view.last_age_s > _STALE_AFTER_S
+        self.show_words(value, " · ".join(_note(view, is_stale)), is_stale)
 
     def _hover_text(self, time_s: float, share: float) -> str:
         view = self._view
@@ -87,15 +88,18 @@ class BandwidthChart(ChartFrame):
         return "\n".join(rows)
 
 
-def _note(view: BandwidthView) -> list[str]:
-    """Parts of the muted line."""
+def _note(view: BandwidthView, is_stale: bool) -> list[str]:
+    """Parts of the muted line; a share of the peak belongs to the present only."""
     parts = []
     if view.peak_bytes_per_s is None:
         parts.append(view.peak_how or "peak not measured yet")
     else:
         how = f" ({view.peak_how})" if view.peak_how else ""
-        share = "MBU –" if view.mbu is None else f"MBU {100 * view.mbu:.0f} %"
-        parts.append(f"{share} of {gb_per_s(view.peak_bytes_per_s)}{how}")
+        peak = f"{gb_per_s(view.peak_bytes_per_s)}{how}"
+        if view.mbu is None or is_stale:
+            parts.append(f"peak {peak}")
+        else:
+            parts.append(f"MBU {100 * view.mbu:.0f} % of {peak}")
     if view.ceiling_steps_per_s is not None:
         parts.append(f"ceiling {tok_per_s(view.ceiling_steps_per_s)} a stream")
     elif view.step_bytes is not None:

@@ -108,8 +108,9 @@ class ChartFrame(QFrame):
             is_stale: Whether the value is the last known rather than present; shown muted.
             legend: Names of the series with their colours.
         """
-        if value != self._value.text():
-            self._value.setText(value)
+        shown = f"last {value}" if is_stale and value != NO_VALUE else value
+        if shown != self._value.text():
+            self._value.setText(shown)
         set_role(self._value, "muted" if is_stale or value == NO_VALUE else "value")
         if note != self._note.full_text():
             self._note.set_text(note)

@@ -19,8 +19,10 @@ from widgets.charts.plot import TimePlot, pen
 from widgets.charts.words import gib, signed_gib
 from widgets.legend_line import Entry
 
-# Where less than this share of the memory is used, the axis shows the stack and not the capacity.
-_SMALL_SHARE = 1 / 8
+# Room above the stack, so that it does not touch the top of its axis.
+_HEADROOM = 1.1
+# With so much of it in use the end of the memory is near enough to be shown too.
+_NEAR_CAPACITY = 0.8
 _NAMES = {
     "others": "others",
     "mapped": "mapped weights",
@@ -80,8 +82,7 @@ class MemoryChart(ChartFrame):
         self._view = view
         tops = np.cumsum(view.stack, axis=0)
         top = highest(tops[-1], view.predicted, _array(view.candidate))
-        is_small = top is None or top < view.capacity * _SMALL_SHARE
-        self.plot.follow(top if is_small else highest(_array(top), _array(view.capacity)), now_s)
+        self.plot.follow(_axis_top(top, view.capacity), now_s)
         for curve, line in zip(self._areas, tops, strict=True):
             self.plot.draw(curve, view.times_s, line)
         self.plot.draw(self._predicted, view.times_s, view.predicted)
@@ -151,6 +152,14 @@ class MemoryChart(ChartFrame):
         if view.window is not None:
             rows.append(f"this window {gib(view.window)} (in others)")
         return "\n".join(rows)
+
+
+def _axis_top(top: float | None, capacity: float) -> float | None:
+    """What the axis has to reach: what is shown, and the capacity once that is near."""
+    if top is None:
+        return None
+    is_near = np.isfinite(capacity) and top >= _NEAR_CAPACITY * capacity
+    return max(min(top * _HEADROOM, np.finfo(np.float64).max), capacity if is_near else 0.0)
 
 
 def _array(value: float | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -32,6 +32,8 @@ _TIME_TICKS = (
 )
 # Room above the top tick, so that its label and a line at the limit are whole.
 _HEADROOM = 1.07
+# Where a line runs that would lie beyond it: whole, and seen to be above every tick.
+_EDGE = 1.04
 LINE_PX = 1.5
 """Width of a line that shows a measurement."""
 
@@ -140,6 +142,11 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
     def share(self, value: float) -> float:
         """Where ``value`` stands on the axis: 0 at the bottom, 1 at the top tick."""
         return value * (self._unit_per_value / self._steady.top)
+
+    @property
+    def edge_value(self) -> float:
+        """The value at the upper edge, just above the top tick; ``follow`` first."""
+        return _EDGE * self._steady.top / self._unit_per_value
 
     def follow(self, highest: float | None, now_s: float) -> None:
         """Let the axis follow the highest value that is to be shown."""

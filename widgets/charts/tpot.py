@@ -28,6 +28,9 @@ _THICK_LINES = 4
 # A stream is known by colour and by the mark at the end of its line; glyphs for the legend.
 _MARKS = ("o", "s", "t1", "d", "t", "star")
 _GLYPHS = ("●", "■", "▲", "◆", "▼", "★")
+# Gaps at p99 can be a hundred times TPOT, while a prompt is read: the axis is made for TPOT, and
+# follows them up to this many times as far.
+_ITL_REACH = 3.0
 
 
 class _Lines(NamedTuple):
@@ -76,7 +79,7 @@ class TpotChart(ChartFrame):
         """
         self._view = view
         shown = view.streams[:_LINES]
-        top = highest(*(s.tpot_s for s in shown), *(s.itl_p99_s for s in shown))
+        top = _axis_top(shown)
         limit = view.limit_s
         self.plot.follow(top if limit is None else max(top or 0.0, limit), now_s)
         self._draw_streams(shown)
@@ -104,7 +107,9 @@ class TpotChart(ChartFrame):
                 continue
             series = streams[place]
             self.plot.draw(lines.tpot, series.times_s, series.tpot_s)
-            self.plot.draw(lines.itl, series.itl_times_s, series.itl_p99_s)
+            # Gaps beyond the axis run along its upper edge; their figure is in the words.
+            itl = np.minimum(series.itl_p99_s, self.plot.edge_value)
+            self.plot.draw(lines.itl, series.itl_times_s, itl)
             finite = np.flatnonzero(np.isfinite(series.tpot_s))
             if finite.size:
                 spots.append(self._spot(series, int(finite[-1])))
@@ -133,9 +138,12 @@ class TpotChart(ChartFrame):
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
         parts = []
         if view.itl_p99_s is not None:
-            parts.append(f"p99 ITL {milliseconds(view.itl_p99_s)}")
+            is_above = view.itl_p99_s > self.plot.edge_value
+            where = " (above the axis)" if is_above else ""
+            parts.append(f"p99 ITL {milliseconds(view.itl_p99_s)}{where}")
         if view.stream_tok_s is not None:
-            parts.append(f"{tok_per_s(view.stream_tok_s)} per user")
+            which = ", median" if view.active > 1 else ""
+            parts.append(f"{tok_per_s(view.stream_tok_s)} per user{which}")
         if view.throughput_tok_s is not None:
             parts.append(f"{tok_per_s(view.throughput_tok_s)} in total")
         if len(view.streams) > _LINES:
@@ -168,3 +176,12 @@ class TpotChart(ChartFrame):
                 row += f", p99 ITL {milliseconds(float(itl[np.abs(near - time_s).argmin()]))}"
             rows.append(row + (f", {tok_per_s(1 / tpot)}" if tpot > 0 else ""))
         return "\n".join(rows)
+
+
+def _axis_top(streams: Sequence[StreamSeries]) -> float | None:
+    """What the axis has to reach, seconds: every TPOT, and gaps that are not far above them."""
+    top = highest(*(series.tpot_s for series in streams))
+    gaps = highest(*(series.itl_p99_s for series in streams))
+    if top is None or gaps is None:
+        return top if gaps is None else gaps
+    return max(top, gaps) if gaps / _ITL_REACH <= top else _ITL_REACH * top
