@@ -170,6 +170,12 @@ class Applied(_Message, frozen=True, tag="applied"):
     model: ModelFacts | None = None
 
 
+class Unloaded(_Message, frozen=True, tag="unloaded"):
+    """The engine has no model any more; ``sentence`` says why. ``Applied`` ends this state."""
+
+    sentence: str
+
+
 class Refused(_Message, frozen=True, tag="refused"):
     """A command was not carried out; the engine goes on with what it had.
 
@@ -373,6 +379,7 @@ Event: TypeAlias = (
     Hello
     | LoadProgressed
     | Applied
+    | Unloaded
     | Refused
     | PlanReady
     | RequestQueued
