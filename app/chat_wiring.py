@@ -19,6 +19,8 @@ _COMPLETION_NOTE = (
     "This is a base model without a chat template: it continues your text instead of answering it."
 )
 
+_NO_MODEL = "Load a model first: Ctrl+O opens a file."
+
 
 class ChatWiring(QObject):
     """Moves words both ways between ``Chats`` and ``ChatTabs``."""
@@ -29,8 +31,8 @@ class ChatWiring(QObject):
         self._desk = desk
         self._chats: Chats = desk.chats
         self._tabs = tabs
-        self._slots: dict[int, str] = {}
-        self._no_engine_reason: str | None = "Load a model first: Ctrl+O opens a file."
+        self._used_tok: dict[str, int] = {}
+        self._no_engine_reason: str | None = _NO_MODEL
         chats = self._chats
         chats.answer_opened.connect(self._on_answer_opened)
         chats.answer_queued.connect(self._on_answer_queued)
@@ -47,6 +49,7 @@ class ChatWiring(QObject):
         desk.session.applied_changed.connect(self._on_applied_changed)
         desk.session.work_changed.connect(self._on_work_changed)
         desk.client.engine_died.connect(self._on_engine_died)
+        desk.engine_said_hello.connect(self._on_engine_said_hello)
         desk.client.event_received.connect(self._on_event_received)
         self.open_conversation()
 
@@ -66,16 +69,24 @@ class ChatWiring(QObject):
         view.retry_requested.connect(lambda: self._chats.go_on(name))
         view.first_painted.connect(lambda ns: self._chats.note_painted(name, ns))
         view.link_activated.connect(self._on_link_activated)
-        self._dress(view)
+        self._dress(name, view)
         return name
 
-    def _dress(self, view: ChatView) -> None:
+    def _dress(self, conversation_id: str, view: ChatView) -> None:
         applied = self._desk.session.applied
         view.set_enabled_reason(self._no_engine_reason)
         if applied is not None and applied.model is not None:
             is_completion = not applied.model.chat_template
             view.set_mode(is_completion, _COMPLETION_NOTE if is_completion else "")
-            view.set_context_use(0, applied.effective.ctx_per_slot_tok)
+            self._show_context_use(conversation_id)
+
+    def _show_context_use(self, conversation_id: str) -> None:
+        """Tokens of the conversation against the slot's, whatever of them is computed now."""
+        applied = self._desk.session.applied
+        if applied is not None:
+            view = self._tabs.conversation(conversation_id)
+            used = self._used_tok.get(conversation_id, 0)
+            view.set_context_use(used, applied.effective.ctx_per_slot_tok)
 
     def _views(self) -> list[tuple[str, ChatView]]:
         return [(c.id, self._tabs.conversation(c.id)) for c in self._chats.conversations()]
@@ -96,30 +107,26 @@ class ChatWiring(QObject):
     def _on_answer_queued(self, conversation_id: str, position: int) -> None:
         self._tabs.conversation(conversation_id).set_queued(position)
 
-    def _on_answer_started(self, conversation_id: str, event: RequestStarted) -> None:
-        self._slots[event.slot] = conversation_id
+    def _on_answer_started(self, conversation_id: str, _: RequestStarted) -> None:
         self._tabs.conversation(conversation_id).set_queued(None)
 
     def _on_text_arrived(self, conversation_id: str, text: str) -> None:
         self._tabs.conversation(conversation_id).append_text(text)
 
     def _on_answer_finished(self, conversation_id: str, event: RequestFinished, _: Request) -> None:
-        if conversation_id not in {c.id for c in self._chats.conversations()}:
-            return
         view = self._tabs.conversation(conversation_id)
         words, is_warning = end_text(event)
         conversation = self._chats.conversation(conversation_id)
         view.finish_answer(answer_figures(event.timing), words, is_warning)
         applied = self._desk.session.applied
         if applied is not None:
-            cap = applied.effective.ctx_per_slot_tok
-            view.set_context_use(event.used_tok, cap)
-            view.set_can_continue(conversation.can_continue and event.used_tok < cap)
+            self._used_tok[conversation_id] = event.used_tok
+            self._show_context_use(conversation_id)
+            has_room = event.used_tok < applied.effective.ctx_per_slot_tok
+            view.set_can_continue(conversation.can_continue and has_room)
         self._tabs.set_streaming(conversation_id, False)
 
     def _on_answer_failed(self, conversation_id: str, sentence: str) -> None:
-        if conversation_id not in {c.id for c in self._chats.conversations()}:
-            return
         view = self._tabs.conversation(conversation_id)
         view.finish_answer("", None, False)
         view.set_error(sentence)
@@ -130,24 +137,29 @@ class ChatWiring(QObject):
 
     def _on_conversation_closed(self, conversation_id: str) -> None:
         self._chats.close(conversation_id)
+        self._used_tok.pop(conversation_id, None)
         self._tabs.remove_conversation(conversation_id)
         if not self._chats.conversations():
             self.open_conversation()
 
-    def _on_applied_changed(self, applied: Applied) -> None:
-        self._no_engine_reason = None
-        self._slots.clear()
-        self._tabs.set_slot_count(applied.effective.slots)
-        if applied.model is not None:
-            self._chats.is_completion = not applied.model.chat_template
-        for _, view in self._views():
-            self._dress(view)
+    def _on_applied_changed(self, applied: Applied | None) -> None:
+        self._no_engine_reason = _NO_MODEL if applied is None else None
+        if applied is not None:
+            self._tabs.set_slot_count(applied.effective.slots)
+            if applied.model is not None:
+                self._chats.is_completion = not applied.model.chat_template
+        for name, view in self._views():
+            self._dress(name, view)
+
+    def _on_engine_said_hello(self, _: object) -> None:
+        if self._desk.session.applied is None:
+            self._set_reason(_NO_MODEL)
 
     def _on_work_changed(self, work: str) -> None:
         if self._desk.session.applied is None and work == "load":
             self._set_reason("The model is being loaded.")
         elif self._desk.session.applied is None:
-            self._set_reason("Load a model first: Ctrl+O opens a file.")
+            self._set_reason(_NO_MODEL)
 
     def _on_engine_died(self, _: object) -> None:
         self._set_reason("The engine is not running. Restart it above; your text is kept.")
@@ -160,12 +172,13 @@ class ChatWiring(QObject):
     def _on_event_received(self, event: object) -> None:
         if not isinstance(event, StepsMeasured):
             return
-        applied = self._desk.session.applied
+        known = {conversation.id for conversation in self._chats.conversations()}
         for slot in event.slots:
-            known = {c.id for c in self._chats.conversations()}
-            if applied is not None and slot.conversation_id in known:
-                view = self._tabs.conversation(slot.conversation_id)
-                view.set_context_use(slot.used_tok, applied.effective.ctx_per_slot_tok)
+            name = slot.conversation_id
+            if slot.request_id is not None and name in known:
+                # A prompt that is being read again counts in full from the start.
+                self._used_tok[name] = max(slot.used_tok, self._used_tok.get(name, 0))
+                self._show_context_use(name)
 
     def _on_link_activated(self, url: str) -> None:
         """Ask before a link of a model's making is opened, and open only web pages."""

@@ -109,8 +109,16 @@ class Chats(QObject):
         return conversation
 
     def close(self, conversation_id: str) -> None:
-        """End a conversation; its request is cancelled and its slot given back."""
+        """End a conversation; its request is cancelled and its slot given back.
+
+        What the engine still says of that request is for nobody.
+        """
         self.stop(conversation_id)
+        self._requests = {
+            number: request
+            for number, request in self._requests.items()
+            if request.conversation.id != conversation_id
+        }
         if self._conversations.pop(conversation_id, None) is not None:
             self._client.send(Forget(conversation_id))
 

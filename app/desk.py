@@ -100,7 +100,9 @@ class Desk(QObject):
         is_known = plan is not None and plan.effective is not None
         self.meters.note_plan(plan if is_change and is_known else None)
 
-    def _on_applied_changed(self, _: object) -> None:
+    def _on_applied_changed(self, applied: object) -> None:
+        if applied is None:
+            self.meters.note_engine_gone(time.perf_counter_ns())
         self.drafted_tok = self.accepted_tok = 0
 
     def _on_answer_finished(self, _: str, event: RequestFinished, __: Request) -> None:

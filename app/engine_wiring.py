@@ -47,6 +47,7 @@ class EngineWiring(QObject):
         self._session.work_changed.connect(self._on_work_changed)
         self._session.load_progressed.connect(self._on_load_progressed)
         self._session.refused.connect(self._on_refused)
+        self._session.model_lost.connect(self._on_model_lost)
         self._session.wanted_changed.connect(self._on_wanted_changed)
         desk.client.stall_ended.connect(banner.dismiss)
         top.model_open_requested.connect(self.ask_for_model)
@@ -131,8 +132,13 @@ class EngineWiring(QObject):
     def _on_load_progressed(self, fraction: float, stage: str) -> None:
         self._top.set_progress(fraction, stage)
 
-    def _on_applied_changed(self, applied: Applied) -> None:
+    def _on_applied_changed(self, applied: Applied | None) -> None:
+        if applied is None:
+            self._top.set_model(None, None)
+            self._top.set_device("")
+            return
         self._banner.dismiss()
+        self._refused = None
         model = applied.model
         if model is None:
             return
@@ -160,6 +166,9 @@ class EngineWiring(QObject):
         if event.command == "load":
             actions.append((_OPEN, "Open another file…"))
         self._banner.show_problem(event.problem.message, "", actions)
+
+    def _on_model_lost(self, sentence: str) -> None:
+        self._banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
 
     def _on_wanted_changed(self, wanted: EngineConfig) -> None:
         """A refusal of other settings than these says nothing any more."""

@@ -24,11 +24,12 @@ from engine_bridge.protocol import (
     LoadProgressed,
     PlanReady,
     Refused,
+    Unloaded,
 )
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import cost_of_change, cost_of_key
 from engine_bridge.settings.row import Applies
-from engine_bridge.settings.rules import Problem, Severity, problems_of, repaired
+from engine_bridge.settings.rules import Problem, Severity, errors_of, problems_of, repaired
 
 # A plan normally comes within 100 ms; until then the one before it is the better guess. After this
 # it would be a lie.
@@ -44,11 +45,12 @@ class Session(QObject):
         wanted_changed: The wanted configuration (``EngineConfig``) after a commit, undo or load.
         problems_changed: Problems of the candidate, errors first (tuple of ``Problem``).
         plan_changed: Memory of the candidate (``MemoryPlan``), None while nothing can be planned.
-        applied_changed: What the engine runs now (``Applied``), None without a model.
+        applied_changed: What the engine runs now (``Applied``), None once it has no model.
         settings_applied: Keys that just took effect (tuple of str); empty after a load.
         work_changed: ``load``, ``apply`` or the empty string: what the engine is busy with.
         load_progressed: Fraction 0 to 1 and the stage in words.
         refused: A ``Refused`` that the user has to see.
+        model_lost: A sentence: the engine had to give its model up.
     """
 
     wanted_changed = Signal(object)
@@ -59,6 +61,7 @@ class Session(QObject):
     work_changed = Signal(str)
     load_progressed = Signal(float, str)
     refused = Signal(object)
+    model_lost = Signal(str)
 
     def __init__(
         self, client: EngineClient, start: EngineConfig, parent: QObject | None = None
@@ -81,6 +84,7 @@ class Session(QObject):
         self._redo: list[EngineConfig] = []
         self._numbers = itertools.count(1)
         self._pending: Load | Apply | None = None
+        self._is_engine_empty = True
         self._seconds: dict[Applies, float] = {}
         self._load_path = start.model_path
         client.event_received.connect(self._on_event_received)
@@ -237,8 +241,7 @@ class Session(QObject):
     def reload(self) -> None:
         """Bring back the model that ran last, after the engine was started anew."""
         if self._applied is not None:
-            config, self._applied = self._applied.config, None
-            self._send(Load(next(self._numbers), config))
+            self._send(Load(next(self._numbers), self._applied.config))
 
     def cancel_load(self) -> None:
         """Give up the load under way."""
@@ -248,6 +251,8 @@ class Session(QObject):
     def apply(self) -> None:
         """Make the engine run the wanted configuration."""
         if self._applied is None or self._pending is not None or self.cost() is None:
+            return
+        if errors_of(self._wanted, self.model):
             return
         self._send(Apply(next(self._numbers), self._wanted))
 
@@ -291,7 +296,8 @@ class Session(QObject):
             if cost_of_key(key, running, self._wanted) is Applies.LIVE
         }
         target = running.with_values(live)
-        if live and cost_of_change(running, target) is Applies.LIVE:
+        is_live = cost_of_change(running, target) is Applies.LIVE
+        if is_live and not errors_of(target, self.model):
             self._send(Apply(next(self._numbers), target))
 
     def _send(self, command: Load | Apply) -> None:
@@ -309,8 +315,11 @@ class Session(QObject):
             self._take_plan(event)
         elif isinstance(event, LoadProgressed):
             self.load_progressed.emit(event.fraction, event.stage)
+        elif isinstance(event, Unloaded):
+            self._take_unloaded(event)
 
     def _take_applied(self, event: Applied) -> None:
+        self._is_engine_empty = False
         before = self._applied
         was_load = event.model is not None
         model = event.model or (before.model if before else None)
@@ -321,18 +330,38 @@ class Session(QObject):
         if was_load:
             self._seconds.clear()
         self._seconds[Applies(event.cost)] = event.seconds
-        self._pending = None
-        if self._wanted.model_path != event.config.model_path:
-            self._wanted = self._wanted.with_values({"model_path": event.config.model_path})
-            self._candidate = self._wanted
+        if self._pending is not None and event.request_id == self._pending.request_id:
+            self._pending = None
+        self._adopt_model(event.config.model_path)
         changed = () if was_load or before is None else event.config.changed_from(before.config)
         self._plan = self._planned = None
-        self.work_changed.emit("")
+        self.work_changed.emit(self.work)
         self.applied_changed.emit(self._applied)
         self.settings_applied.emit(changed)
         self.wanted_changed.emit(self._wanted)
         self._ask_planner()
         self._apply_live_part()
+
+    def _adopt_model(self, path: str) -> None:
+        """The model is what was loaded last, in every step that undo can go back to as well."""
+        if self._wanted.model_path != path:
+            self._wanted = _with_model(self._wanted, path)
+            self._candidate = self._wanted
+        self._undo = [_with_model(step, path) for step in self._undo]
+        self._redo = [_with_model(step, path) for step in self._redo]
+
+    def _take_unloaded(self, event: Unloaded) -> None:
+        self._lose_model()
+        self.model_lost.emit(event.sentence)
+
+    def _lose_model(self) -> None:
+        """The engine runs, and has no model any more."""
+        self._applied = None
+        self._is_engine_empty = True
+        self._plan_id = None
+        self._asked.clear()
+        self._drop_plan()
+        self.applied_changed.emit(None)
 
     def _take_refused(self, event: Refused) -> None:
         if event.command == "plan":
@@ -342,8 +371,12 @@ class Session(QObject):
             return
         if self._pending is None or event.request_id != self._pending.request_id:
             return
+        was_load = isinstance(self._pending, Load)
         self._pending = None
         self.work_changed.emit("")
+        if was_load and self._is_engine_empty and self._applied is not None:
+            # A new engine could not bring back what the old one ran.
+            self._lose_model()
         self.refused.emit(event)
 
     def _take_plan(self, event: PlanReady) -> None:
@@ -372,7 +405,12 @@ class Session(QObject):
 
     def _on_engine_died(self, _: object) -> None:
         self._pending = None
+        self._is_engine_empty = True
         self._plan_id = None
         self._asked.clear()
         self._drop_plan()
         self.work_changed.emit("")
+
+
+def _with_model(config: EngineConfig, path: str) -> EngineConfig:
+    return config.with_values({"model_path": path})

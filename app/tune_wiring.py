@@ -83,8 +83,8 @@ class TuneWiring(QObject):
         self._tune.set_values(wanted.values())
         self._refresh_soon()
 
-    def _on_applied_changed(self, applied: Applied) -> None:
-        if applied.model is not None:
+    def _on_applied_changed(self, applied: Applied | None) -> None:
+        if applied is not None and applied.model is not None:
             self._set_stops(applied.model.ctx_train_tok, applied.model.layers)
         self._refresh_soon()
 

@@ -126,3 +126,19 @@ def test_that_only_the_first_paint_counts(chats: Chats, client: FakeClient) -> N
     chats.note_painted(conversation.id, 222)
     client.event_received.emit(RequestFinished(sent(client).request_id, "end", "", TIMING, 12))
     assert [request.painted_ns for request in requests] == [111]  # type: ignore[attr-defined]
+
+
+def test_that_nothing_is_said_of_a_conversation_that_was_closed(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    said: list[str] = []
+    for signal in (chats.text_arrived, chats.answer_finished, chats.answer_queued):
+        signal.connect(lambda name, *_: said.append(name))
+    chats.send(conversation.id, "one")
+    number = sent(client).request_id
+    chats.close(conversation.id)
+    client.event_received.emit(TokensDelivered(number, "late", (1,), (1,), 2))
+    client.event_received.emit(RequestFinished(number, "cancelled", "", TIMING, 12))
+    assert not said
+    assert chats.answering_count() == 0

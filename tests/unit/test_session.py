@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session import Session
 from engine_bridge.client import EngineClient
-from engine_bridge.protocol import Apply, CancelLoad, Load, PlanReady, Refused
+from engine_bridge.protocol import Apply, CancelLoad, Load, PlanReady, Refused, Unloaded
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.row import Applies
@@ -184,6 +184,70 @@ def test_that_a_refused_load_is_tried_again_with_its_repair(
     assert isinstance(command, Load)
     assert command.config.ctx_per_slot_tok == 1024
     assert session.wanted.ctx_per_slot_tok == 1024
+
+
+def test_that_a_load_is_still_waited_for_when_an_older_change_is_done(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("temperature", 0.5)
+    change = client.sent[-1]
+    assert isinstance(change, Apply)
+    session.load("/broken.gguf")
+    seen: list[Refused] = []
+    session.refused.connect(seen.append)
+    client.event_received.emit(applied(change.config, request_id=change.request_id, cost="live"))
+    assert session.work == "load"
+    number = client.sent[-1].request_id  # type: ignore[union-attr]
+    client.event_received.emit(Refused("load", number, Problem(("model_path",), "Broken.")))
+    assert [event.problem.message for event in seen] == ["Broken."]
+
+
+def test_that_undo_takes_back_a_setting_and_leaves_the_model(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("slots", 8)
+    session.load("/other.gguf")
+    command = client.sent[-1]
+    assert isinstance(command, Load)
+    client.event_received.emit(
+        applied(command.config, request_id=command.request_id, model=model_facts())
+    )
+    session.undo()
+    assert (session.wanted.slots, session.wanted.model_path) == (4, "/other.gguf")
+    session.redo()
+    assert (session.wanted.slots, session.wanted.model_path) == (8, "/other.gguf")
+
+
+def test_that_nothing_which_breaks_a_rule_is_sent(session: Session, client: FakeClient) -> None:
+    load(session, client)
+    sent = len(client.sent)
+    session.want({"cache_type_v": "q8_0", "flash_attn": "off"})
+    session.apply()
+    assert len(client.sent) == sent
+
+
+def test_that_a_model_the_engine_gave_up_is_not_thought_to_run(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    told: list[str] = []
+    session.model_lost.connect(told.append)
+    client.event_received.emit(Unloaded("There was no room."))
+    assert session.applied is None
+    assert told == ["There was no room."]
+
+
+def test_that_a_model_which_does_not_come_back_after_a_death_is_not_thought_to_run(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    client.engine_died.emit(None)
+    session.reload()
+    number = client.sent[-1].request_id  # type: ignore[union-attr]
+    client.event_received.emit(Refused("load", number, Problem(("model_path",), "Gone.")))
+    assert session.applied is None
 
 
 def test_that_a_broken_rule_is_named_and_repaired_in_one_step(
