@@ -11,6 +11,7 @@ from typing import Literal
 from engine_bridge.protocol import ChatMessage
 
 _TITLE_CHARACTERS = 28
+_TITLE_SEARCH = 400
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Conversation:
     @property
     def title(self) -> str:
         """First words of the first message, or a number."""
-        first = next((turn.text.strip() for turn in self.turns if turn.text.strip()), "")
+        # A pasted book is not searched through for the sake of its first words.
+        first = next((turn.text[:_TITLE_SEARCH].strip() for turn in self.turns if turn.text), "")
         words = " ".join(first.split())
         if not words:
             return f"Chat {self.number}"
