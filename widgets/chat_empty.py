@@ -67,6 +67,7 @@ class EmptyConversation(QScrollArea):
         outer.addStretch(1)
         self.setWidget(page)
         self._examples: list[QPushButton] = []
+        self._reason: str | None = None
         self.set_completion(is_completion=False)
         self.set_reason(None)
 
@@ -82,19 +83,26 @@ class EmptyConversation(QScrollArea):
         self._examples = [self._button(prompt) for prompt in prompts]
         for button in self._examples:
             self._buttons.addWidget(button)
+        self._show_reason()
 
     def set_reason(self, reason: str | None) -> None:
         """Say why nothing can be sent yet and what to do, or nothing."""
+        self._reason = reason
         self.reason_label.setText(reason or "")
         self.reason_label.setVisible(reason is not None)
+        self._show_reason()
 
     def buttons(self) -> list[QPushButton]:
         """The buttons of the examples, in order."""
         return list(self._examples)
 
+    def _show_reason(self) -> None:
+        for button in self._examples:
+            button.setEnabled(self._reason is None)
+            button.setToolTip(self._reason or button.accessibleDescription())
+
     def _button(self, prompt: ExamplePrompt) -> QPushButton:
         button = QPushButton(prompt.title)
-        button.setToolTip(prompt.text)
         button.setAccessibleDescription(prompt.text)
         button.clicked.connect(lambda: self.prompt_chosen.emit(prompt.text))
         return button

@@ -97,12 +97,17 @@ class ConversationScroll(QScrollArea):
 
     def clear_rows(self) -> None:
         """Take all messages away."""
-        for row in self.rows:
-            if row.live is not None:
-                self._selection.remove_owner(row.live)
-            self.remove(row)
-        self.rows.clear()
-        self._settled_rows.clear()
+        while self.rows:
+            self.remove_last_row()
+
+    def remove_last_row(self) -> None:
+        """Take the newest message away."""
+        row = self.rows.pop()
+        if row.live is not None:
+            self._selection.remove_owner(row.live)
+        if row in self._settled_rows:
+            self._settled_rows.remove(row)
+        self.remove(row)
 
     def remove(self, widget: QWidget) -> None:
         """Take ``widget`` out and delete it."""

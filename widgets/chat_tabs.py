@@ -20,6 +20,9 @@ from widgets.chat_view import ChatView
 from widgets.theme import icon
 
 _ICON_PX = 3 * STEP_PX
+# The cross with its padding and border, the padding of the tab, and a gap before the cross.
+_BESIDE_TITLE_PX = _ICON_PX + 7 * STEP_PX
+_STREAMING, _QUEUED = "●", "○"
 
 
 class _EvenTabBar(QTabBar):
@@ -139,7 +142,7 @@ class ChatTabs(QFrame):
         close.setToolTip("Close the conversation (Ctrl+W)")
         close.clicked.connect(lambda: self.conversation_closed.emit(conversation_id))
         self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
-        self._show_tab(conversation_id)
+        self._show_tabs()  # each has less room now
         self.bar.setCurrentIndex(index)
         view.composer.editor.setFocus()
 
@@ -156,6 +159,7 @@ class ChatTabs(QFrame):
         self._streaming.discard(conversation_id)
         self._stack.removeWidget(view)
         self.bar.removeTab(index)
+        self._show_tabs()
         view.hide()
         view.deleteLater()
 
@@ -215,8 +219,7 @@ class ChatTabs(QFrame):
         super().resizeEvent(event)
         beside = self.new_button.sizeHint().width() + 2 * PANEL_PADDING_PX + 4 * STEP_PX
         self.bar.set_room(self.width() - beside)
-        for conversation_id in self._ids:
-            self._show_tab(conversation_id)
+        self._show_tabs()
 
     # --- Tabs ---------------------------------------------------------------------------------
 
@@ -224,21 +227,27 @@ class ChatTabs(QFrame):
         if conversation_id not in self._ids:
             return
         index = self._ids.index(conversation_id)
-        title, mark = self._titles[conversation_id], self._mark(conversation_id)
-        room = self.bar.tabSizeHint(index).width() - 4 * STEP_PX - 2 * _ICON_PX
-        room -= self.bar.fontMetrics().horizontalAdvance(mark)
-        shown = self.bar.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
+        title, (mark, words) = self._titles[conversation_id], self._mark(conversation_id)
+        metrics = self.bar.fontMetrics()
+        room = self.bar.tabSizeHint(index).width() - _BESIDE_TITLE_PX
+        room -= metrics.horizontalAdvance(mark)
+        shown = metrics.elidedText(title, Qt.TextElideMode.ElideRight, room)
         # An ampersand would be taken for a mnemonic.
-        self.bar.setTabText(index, (shown + mark).replace("&", "&&"))
-        self.bar.setTabToolTip(index, title + mark)
-        self.bar.setAccessibleTabName(index, title + mark)
+        self.bar.setTabText(index, (mark + shown).replace("&", "&&"))
+        self.bar.setTabToolTip(index, title + words)
+        self.bar.setAccessibleTabName(index, title + words)
 
-    def _mark(self, conversation_id: str) -> str:
+    def _show_tabs(self) -> None:
+        for conversation_id in self._ids:
+            self._show_tab(conversation_id)
+
+    def _mark(self, conversation_id: str) -> tuple[str, str]:
+        """A sign before the title, and what it means."""
         view = self._views[conversation_id]
         if view.queue_position is not None:
-            return f" · queued {view.queue_position}"
+            return f"{_QUEUED} {view.queue_position} ", f" · queued {view.queue_position}"
         is_streaming = view.is_streaming or conversation_id in self._streaming
-        return " · streaming" if is_streaming else ""
+        return (f"{_STREAMING} ", " · streaming") if is_streaming else ("", "")
 
     def _add_shortcuts(self) -> None:
         for keys, step in (

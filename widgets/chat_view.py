@@ -32,6 +32,7 @@ class ChatView(QWidget):
         stop_requested: Esc or the stop button, while an answer is under way.
         continue_requested: Go on where the last answer stopped; ``begin_answer`` then resumes it.
         retry_requested: Try again after a failure; ``begin_answer`` then resumes the last answer.
+        repair_requested: The repair that a failure offers is wanted.
         link_activated: A web address (http or https) that was clicked; nothing was opened.
         first_painted: ``time.perf_counter_ns()`` (int) after the first paint that showed text of an
             answer; not for an answer that began out of sight.
@@ -44,6 +45,7 @@ class ChatView(QWidget):
     stop_requested = Signal()
     continue_requested = Signal()
     retry_requested = Signal()
+    repair_requested = Signal()
     link_activated = Signal(str)
     first_painted = Signal(object)
     draft_changed = Signal()
@@ -157,21 +159,48 @@ class ChatView(QWidget):
         if answer is not None:
             answer.footer.set_can_continue(can_continue)
 
-    def set_error(self, sentence: str, *, can_retry: bool = True) -> None:
+    def set_error(self, sentence: str, *, can_retry: bool = True, repair_text: str = "") -> None:
         """Show in the conversation what went wrong, why and what to do.
 
         Args:
             sentence: For the user; an answer under way is over.
             can_retry: Offer to try the same again.
+            repair_text: Words of a button that repairs the cause; empty for none.
         """
         self._clear_notice()
         if self.is_streaming:
             self.finish_answer("", None, False)
-        self._notice = NoticeView(sentence, can_retry=can_retry)
+        self._notice = NoticeView(sentence, can_retry=can_retry, repair_text=repair_text)
         self._notice.retry_requested.connect(self._on_retry)
+        self._notice.repair_requested.connect(self.repair_requested)
         self.messages_area.add(self._notice)
+        QWidget.setTabOrder(self._notice.repair_button, self._notice.retry_button)
         self._order_focus(self._notice.retry_button)
         self._show_page(self.messages_area)
+
+    def remove_last_exchange(self) -> str:
+        """Take the last message of the user and its answer away, if no word of that has come.
+
+        Returns:
+            The message, for ``set_draft_text``; empty where there is none to take away.
+        """
+        rows = self.messages_area.rows
+        answer = self._last_answer()
+        if answer is not None and answer.text():
+            return ""
+        place = len(rows) - (1 if answer is None else 2)
+        message = rows[place].live if place >= 0 else None
+        if not isinstance(message, UserMessage):
+            return ""
+        text = message.record().text
+        while len(rows) > place:
+            self.messages_area.remove_last_row()
+        self._queue_position = None
+        self._is_resuming = False
+        if not rows and self._notice is None:
+            self._show_page(self.empty)
+        self._show_activity()
+        return text
 
     def clear(self) -> None:
         """Take all messages away; the draft and the system prompt stay."""
@@ -252,6 +281,14 @@ class ChatView(QWidget):
     def draft(self) -> str:
         """The message that would be sent now."""
         return self.composer.draft().text()
+
+    def set_draft_text(self, text: str) -> bool:
+        """Put ``text`` into the composer if that is empty, long text as an attachment.
+
+        Returns:
+            Whether it was put there.
+        """
+        return self.composer.set_draft_text(text)
 
     def submit(self, text: str) -> None:
         """Send ``text`` as if it had been typed; ``sent`` follows unless sending is impossible."""

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from resources.tokens import STEP_PX, Palette
 from widgets.composer_chip import PasteChip
 from widgets.composer_editor import PromptEditor
+from widgets.composer_paste import FOLD_CHARS
 from widgets.elided_label import ElidedLabel
 from widgets.theme import set_role
 
@@ -157,6 +158,18 @@ class Composer(QWidget):
         cursor.select(cursor.SelectionType.Document)
         cursor.insertText(draft.typed)
         self.editor.setTextCursor(cursor)
+
+    def set_draft_text(self, text: str) -> bool:
+        """Put ``text`` into the empty composer, folded where it is long.
+
+        Returns:
+            Whether it was put there; what a person has written meanwhile is never replaced.
+        """
+        if self.draft().text():
+            return False
+        is_long = len(text) > FOLD_CHARS
+        self.set_draft(Draft(pasted=(text,)) if is_long else Draft(text))
+        return True
 
     def chips(self) -> list[PasteChip]:
         """The folded pastes, in order."""

@@ -29,6 +29,7 @@ class AnswerFooter(QWidget):
             parent: Owner.
         """
         super().__init__(parent)
+        self._figures_text = ""
         self.figures = _label("Figures of this answer")
         self.reason = _label("Why the answer ended")
         self.reason.hide()
@@ -59,14 +60,28 @@ class AnswerFooter(QWidget):
             reason_text: Why it ended, or None where that needs no word.
             is_warning: The reason needs a person.
         """
-        self.figures.setText(figures_text)
+        self._figures_text = figures_text
+        self.figures.setText(_kept_together(figures_text))
+        self.figures.setAccessibleDescription(figures_text)
         self.reason.setText(reason_text or "")
         self.reason.setVisible(bool(reason_text))
         set_role(self.reason, "hint-warning" if is_warning else "hint")
 
+    def figures_text(self) -> str:
+        """The figures as they were given."""
+        return self._figures_text
+
     def set_can_continue(self, can_continue: bool) -> None:
         """Offer to go on, or not."""
         self.continue_button.setVisible(can_continue)
+
+
+def _kept_together(figures: str) -> str:
+    """``figures`` so that a line breaks between two items only, never within ``304 new``."""
+    items = figures.split(" · ")
+    # Without the word joiner a line may end behind a slash.
+    kept = (item.replace(" ", "\u00a0").replace("/", "/\u2060") for item in items)
+    return " ·\u00a0".join(kept)
 
 
 def _label(name: str) -> QLabel:

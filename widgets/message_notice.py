@@ -12,17 +12,27 @@ class NoticeView(QFrame):
     """What went wrong, why and what to do.
 
     Signals:
-        retry_requested: The button was pressed.
+        retry_requested: The button to try again was pressed.
+        repair_requested: The button of the repair was pressed.
     """
 
     retry_requested = Signal()
+    repair_requested = Signal()
 
-    def __init__(self, sentence: str, *, can_retry: bool, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        can_retry: bool,
+        repair_text: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
         """Show ``sentence``.
 
         Args:
             sentence: For the user; plain text.
             can_retry: Trying the same again may help.
+            repair_text: Words of a button that repairs the cause; empty for none.
             parent: Owner.
         """
         super().__init__(parent)
@@ -40,8 +50,14 @@ class NoticeView(QFrame):
         if not can_retry:  # setVisible(True) would make it a window: it has no parent yet
             self.retry_button.hide()
         self.retry_button.clicked.connect(self.retry_requested)
+        self.repair_button = QPushButton(repair_text or "Repair")
+        self.repair_button.setAccessibleDescription(sentence)
+        if not repair_text:
+            self.repair_button.hide()
+        self.repair_button.clicked.connect(self.repair_requested)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(PANEL_PADDING_PX, 2 * STEP_PX, PANEL_PADDING_PX, 2 * STEP_PX)
         layout.setSpacing(2 * STEP_PX)
         layout.addWidget(self.label, 1)
+        layout.addWidget(self.repair_button, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self.retry_button, 0, Qt.AlignmentFlag.AlignTop)

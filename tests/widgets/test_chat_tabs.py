@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from resources.tokens import LIGHT
@@ -17,6 +17,7 @@ from widgets.chat_tabs import ChatTabs
 pytestmark = pytest.mark.gui
 CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
+NO_ARROW = Qt.ArrowType.NoArrow
 
 
 @pytest.fixture
@@ -95,7 +96,9 @@ def test_that_marks_say_who_streams_and_who_waits(tabs: ChatTabs) -> None:
         tabs.conversation(name).add_user_message("q")
     tabs.conversation("a").begin_answer("Model")
     tabs.conversation("b").set_queued(2)
-    assert words(tabs) == ["Chat A · streaming", "Chat B · queued 2", "Chat C"]
+    assert words(tabs) == ["● Chat A", "○ 2 Chat B", "Chat C"]
+    assert tabs.bar.tabToolTip(0) == "Chat A · streaming"
+    assert tabs.bar.accessibleTabName(1) == "Chat B · queued 2"
     tabs.conversation("a").finish_answer("", None, False)
     tabs.conversation("b").set_queued(None)
     assert words(tabs) == ["Chat A", "Chat B", "Chat C"]
@@ -149,3 +152,32 @@ def test_that_a_palette_reaches_new_and_old_conversations(tabs: ChatTabs) -> Non
     tabs.set_palette(LIGHT)
     tabs.add_conversation("d", "D")
     assert tabs.conversation("d").composer.button.isVisible()
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_that_titles_are_shortened_at_their_end_only(tabs: ChatTabs, count: int) -> None:
+    tabs.resize(560, 400)
+    for place in range(3, count):
+        tabs.add_conversation(str(place), "Write a python function that sorts")
+    for name in tabs.conversation_ids():
+        tabs.set_title(name, "Write a python function that sorts")
+        tabs.set_streaming(name, True)
+    QTest.qWait(1)
+    for index, shown in enumerate(words(tabs)):
+        assert shown.startswith("● Wri")
+        assert shown.endswith("…")
+        room = tabs.bar.tabRect(index).width()
+        cross = tabs.bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
+        assert isinstance(cross, QAbstractButton)
+        assert tabs.bar.fontMetrics().horizontalAdvance(shown) + cross.width() < room
+
+
+def test_that_tabs_that_do_not_fit_can_be_scrolled_to(tabs: ChatTabs) -> None:
+    tabs.resize(400, 400)
+    for place in range(3, 9):
+        tabs.add_conversation(str(place), "A title")
+    QTest.qWait(1)
+    arrows = [b for b in tabs.bar.findChildren(QToolButton) if b.arrowType() != NO_ARROW]
+    assert len(arrows) == 2
+    assert all(arrow.isVisible() for arrow in arrows)
+    assert tabs.new_button.geometry().right() <= tabs.width()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextCursor, QTextLayout
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from resources.chat_tokens import COLUMN_MAX_PX
 from resources.prompts import CHAT_PROMPTS, COMPLETION_PROMPTS
 from tests.widgets.chatting import MODEL, answer, answered, runs, shown_text, wait_shown
+from tests.widgets.finding import child
 from widgets.chat_scroll import ALWAYS_LIVE
 from widgets.chat_view import ChatView
 from widgets.message_answer import AnswerView
@@ -46,7 +47,8 @@ def streams(view: ChatView) -> bool:
 
 
 def visible_words(view: ChatView) -> list[str]:
-    return [label.text() for label in view.findChildren(QLabel) if label.isVisible()]
+    shown = [label.text() for label in view.findChildren(QLabel) if label.isVisible()]
+    return [text.replace("\u00a0", " ").replace("\u2060", "") for text in shown]
 
 
 # --- States --------------------------------------------------------------------------------------
@@ -58,6 +60,38 @@ def test_that_an_empty_conversation_offers_prompts(view: ChatView) -> None:
     buttons[1].click()
     assert view.draft() == CHAT_PROMPTS[1].text
     assert view.composer.editor.hasFocus()
+
+
+def test_that_prompts_look_as_if_they_could_be_sent_only_when_they_can(view: ChatView) -> None:
+    view.set_enabled_reason("Load a model first.")
+    view.set_mode(True, "A base model.")
+    assert not any(button.isEnabled() for button in view.empty.buttons())
+    assert {button.toolTip() for button in view.empty.buttons()} == {"Load a model first."}
+    view.set_enabled_reason(None)
+    assert all(button.isEnabled() for button in view.empty.buttons())
+    assert view.empty.buttons()[0].toolTip() == COMPLETION_PROMPTS[0].text
+
+
+@pytest.mark.parametrize("width", range(300, 640, 30))
+def test_that_figures_break_between_items_only(view: ChatView, width: int) -> None:
+    view.resize(width, 500)
+    items = ["TTFT 1.24 s", "2.5 tok/s", "prompt 18 (0 reused, 18 computed)", "304 new"]
+    view.add_user_message("q")
+    view.begin_answer(MODEL)
+    view.append_text("a")
+    view.finish_answer(" · ".join(items), None, False)
+    QApplication.processEvents()
+    label = answer(view).footer.figures
+    layout = QTextLayout(label.text(), label.font())
+    layout.beginLayout()
+    lines = []
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(label.width())
+        lines.append(label.text()[line.textStart() :][: line.textLength()])
+    layout.endLayout()
+    shown = [item for text in lines for item in text.split("·")]
+    plain = [item.replace("\u00a0", " ").replace("\u2060", "").strip() for item in shown]
+    assert [item for item in plain if item] == items
 
 
 def test_that_the_reason_stands_where_the_user_looks(view: ChatView) -> None:
@@ -179,6 +213,54 @@ def test_that_an_error_is_shown_and_retried_in_the_same_answer(
     assert not view.findChildren(NoticeView)
     assert len(view.messages_area.rows) == 2
     assert shown_text(answer(view)) == "Half and half"
+
+
+def test_that_an_error_offers_its_repair(qtbot: QtBot, view: ChatView) -> None:
+    view.add_user_message("q")
+    view.set_error("It does not fit.", can_retry=False, repair_text="Set context to 8,192")
+    notice = child(view, NoticeView)
+    assert notice.repair_button.isVisibleTo(notice)
+    assert not notice.retry_button.isVisibleTo(notice)
+    with qtbot.waitSignal(view.repair_requested):
+        notice.repair_button.click()
+    view.set_error("The engine stopped.")
+    notice = view.findChildren(NoticeView)[-1]
+    assert not notice.repair_button.isVisibleTo(notice)
+    assert notice.retry_button.isVisibleTo(notice)
+
+
+def test_that_a_refused_message_goes_back_to_where_it_was_written(view: ChatView) -> None:
+    view.add_user_message("first")
+    view.begin_answer(MODEL)
+    view.append_text("An answer.")
+    view.finish_answer("", None, False)
+    view.add_user_message("second")
+    view.begin_answer(MODEL)
+    view.finish_answer("", None, False)
+    text = view.remove_last_exchange()
+    assert text == "second"
+    assert len(view.messages_area.rows) == 2
+    assert view.set_draft_text(text)
+    assert view.draft() == "second"
+    assert view.remove_last_exchange() == ""  # that one was answered
+    assert len(view.messages_area.rows) == 2
+
+
+def test_that_a_message_nobody_began_to_answer_can_be_taken_back(view: ChatView) -> None:
+    view.add_user_message("only")
+    view.set_queued(2)
+    assert view.remove_last_exchange() == "only"
+    assert view.queue_position is None
+    assert view.empty.isVisible()
+    assert view.remove_last_exchange() == ""
+
+
+def test_that_what_was_written_meanwhile_is_kept(view: ChatView) -> None:
+    assert view.set_draft_text("x" * 20_000)
+    assert len(view.composer.chips()) == 1
+    assert view.draft() == "x" * 20_000
+    assert not view.set_draft_text("other")
+    assert view.draft() == "x" * 20_000
 
 
 def test_that_text_for_no_answer_is_refused(view: ChatView) -> None:
@@ -313,7 +395,7 @@ def test_that_only_messages_near_the_viewport_are_built(qtbot: QtBot, view: Chat
     qtbot.waitUntil(lambda: first.live is not None and first.live.is_settled)
     assert isinstance(first.live, AnswerView)
     assert shown_text(first.live).startswith("Answer 0.")
-    assert first.live.footer.figures.text() == "TTFT 1 s"
+    assert first.live.footer.figures_text() == "TTFT 1 s"
     assert isinstance(area.rows[0].live, UserMessage)
     assert area.rows[60].live is None
     qtbot.waitUntil(lambda: not first.is_held)
