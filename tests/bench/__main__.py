@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -73,10 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TUNEDECK_FETCH", "1")
     try:
         binary = llama_server.build()
-        if args.only != "planner":
+        if args.only in (None, "engine"):
             _bench_engine(args, binary)
-        if args.only != "engine" and not args.against_itself:
+        if args.only in (None, "planner") and not args.against_itself:
             _bench_planner(args, binary)
+        if args.only in (None, "window") and not args.against_itself:
+            return _bench_window(args)
     except (llama_server.BuildError, models.ModelMissingError, ContenderError) as error:
         print(f"make bench: {error}", file=sys.stderr)
         return 1
@@ -85,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", choices=("engine", "planner"), help="one half of the bench")
+    parser.add_argument(
+        "--only", choices=("engine", "planner", "window"), help="one part of the bench"
+    )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--streams", nargs="+", type=int, choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--quick", action="store_true", help="3 pairs of shorter runs")
@@ -149,6 +154,15 @@ def _bench_planner(args: argparse.Namespace, binary: Path) -> None:
     path = OUT / ("planner.json" if is_whole else "planner-partial.json")
     report.write(path, planner.as_json(latency, parity, machine.describe()))
     print(f"written: {path}")
+
+
+def _bench_window(args: argparse.Namespace) -> int:
+    """Measure in a process of its own: Qt wants to be there first and alone."""
+    runs = args.pairs or (QUICK_PAIRS if args.quick else PAIRS)
+    command = [sys.executable, "-m", "tests.bench.window", str(runs)]
+    print(flush=True)
+    done = subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
+    return 1 if done.returncode else 0
 
 
 def _plans(args: argparse.Namespace) -> list[tuple[CellPlan, int]]:
