@@ -146,6 +146,8 @@ def _button_rules(p: Palette) -> str:
     pressed = mixed(p.raised, p.text, 0.12)
     accent_hover = mixed(p.accent, p.text, 0.15)
     faint = mixed(p.muted, p.panel, 0.4)
+    # Qt draws the icons of its own dialogs in black, whatever the theme.
+    under_black = max((p.raised, p.muted), key=relative_luminance)
     return f"""
 QPushButton, QToolButton {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
@@ -199,6 +201,11 @@ QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="menu"] {{
     text-align: left; padding: {STEP_PX}px {6 * STEP_PX}px {STEP_PX}px {2 * STEP_PX + 2}px;
 }}
+QFileDialog QToolButton {{ background: {under_black}; padding: {STEP_PX // 2}px; }}
+QFileDialog QToolButton:hover, QFileDialog QToolButton:pressed {{
+    background: {mixed(under_black, p.accent, 0.4)};
+}}
+QFileDialog QToolButton:disabled {{ background: {mixed(under_black, p.panel, 0.5)}; }}
 QPushButton::menu-indicator {{ image: none; width: 0; }}
 QToolButton::menu-indicator {{ image: none; }}
 """

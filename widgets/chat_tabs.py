@@ -21,7 +21,7 @@ from widgets.theme import icon
 
 _ICON_PX = 3 * STEP_PX
 # The cross with its padding and border, the padding of the tab, and a gap before the cross.
-_BESIDE_TITLE_PX = _ICON_PX + 7 * STEP_PX
+_BESIDE_TITLE_PX = _ICON_PX + 5 * STEP_PX
 _STREAMING, _QUEUED = "●", "○"
 
 

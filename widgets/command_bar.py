@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -49,6 +50,13 @@ class CommandBar(QFrame):
         # Flush with the command, which stands inside its frame.
         self._note.setIndent(STEP_PX + 1)
         set_role(self._note, "hint")
+        self._notes = QLabel(self)
+        self._notes.setIndent(STEP_PX + 1)
+        self._notes.setTextFormat(Qt.TextFormat.PlainText)
+        self._notes.setWordWrap(True)
+        self._notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_role(self._notes, "hint")
+        self._notes.hide()
         self._expand = QToolButton(self)
         self._expand.setCheckable(True)
         set_role(self._expand, "flat")
@@ -85,6 +93,7 @@ class CommandBar(QFrame):
         self._copy.setEnabled(bool(text))
         if not text:
             self._note.set_text("")
+            self._notes.setText("")
             return
         reasons = [f"{key} is not carried over: {reason}" for key, reason in not_carried.items()]
         lines = [*notes, *reasons]
@@ -93,6 +102,8 @@ class CommandBar(QFrame):
             brief.append(f"not carried over: {', '.join(not_carried)}")
         words = " · ".join(brief) or "Every setting is carried over."
         self._note.set_text(words, "\n".join(lines))
+        self._notes.setText("\n".join(lines) or words)
+        self._on_overflow_changed()
 
     def text(self) -> str:
         """The command shown."""
@@ -135,6 +146,7 @@ class CommandBar(QFrame):
         layout.setSpacing(STEP_PX)
         layout.addLayout(row)
         layout.addWidget(self._note)
+        layout.addWidget(self._notes)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         # It keeps its place while hidden, so that the rest does not move.
         policy = self._expand.sizePolicy()
@@ -155,15 +167,18 @@ class CommandBar(QFrame):
 
     def _on_expand_toggled(self, is_open: bool) -> None:
         self._view.set_wrapped(is_open)
+        self._note.setVisible(not is_open)
+        self._notes.setVisible(is_open)
         self._show_expand()
 
     def _on_overflow_changed(self) -> None:
-        self._expand.setVisible(self._view.is_wrapped() or self._view.overflows())
+        is_cut = self._view.overflows() or self._note.is_elided()
+        self._expand.setVisible(self._view.is_wrapped() or is_cut)
 
     def _show_expand(self) -> None:
         is_open = self._expand.isChecked()
         self._expand.setIcon(icon("chevron-down" if is_open else "chevron-up", self._colours.muted))
-        words = "Show the command on one line" if is_open else "Show all of the command"
+        words = "Show one line" if is_open else "Show all of the command and its notes"
         self._expand.setToolTip(words)
         self._expand.setAccessibleName(words)
         self._expand.setIconSize(QSize(3 * STEP_PX, 3 * STEP_PX))

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import textwrap
 
-from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QResizeEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QMimeData, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
@@ -14,6 +22,7 @@ from widgets.theme import set_role
 # Beyond this many lines a wrapped command is scrolled.
 _MAX_LINES = 6
 _FRAME_PX = 2
+_MORE = "…"
 
 
 class CommandView(QPlainTextEdit):
@@ -99,6 +108,37 @@ class CommandView(QPlainTextEdit):
         bar.setValue(bar.value() - delta)
         event.accept()
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the text, with an ellipsis over each end where it goes on."""
+        super().paintEvent(event)
+        if self.is_wrapped():
+            return
+        painter = QPainter(self.viewport())
+        painter.setFont(self.font())
+        for is_left, rect in self._more_marks():
+            colours = QGuiApplication.palette()
+            painter.fillRect(rect, colours.color(QPalette.ColorRole.Base))
+            painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
+            side = Qt.AlignmentFlag.AlignLeft if is_left else Qt.AlignmentFlag.AlignRight
+            painter.drawText(rect, side | Qt.AlignmentFlag.AlignVCenter, _MORE)
+        painter.end()
+
+    def more_at(self) -> tuple[bool, bool]:
+        """Whether the one line goes on beyond its left end, and beyond its right end."""
+        bar = self.horizontalScrollBar()
+        is_folded = not self.is_wrapped()
+        return is_folded and bar.value() > 0, is_folded and bar.value() < bar.maximum()
+
+    def _more_marks(self) -> list[tuple[bool, QRect]]:
+        """Whether it is the left one, and the room of each ellipsis."""
+        # Within the border, that shows while the view has the focus.
+        area = self.viewport().rect().adjusted(1, _FRAME_PX, -1, -_FRAME_PX)
+        width = round(1.5 * self._character_px())
+        left = QRect(area.left(), area.top(), width, area.height())
+        right = left.translated(area.width() - width, 0)
+        ends = zip((True, False), (left, right), self.more_at(), strict=True)
+        return [(is_left, rect) for is_left, rect, is_more in ends if is_more]
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """It may fit now, or no more."""
         super().resizeEvent(event)
@@ -125,7 +165,7 @@ class CommandView(QPlainTextEdit):
         # Only at spaces, and with every character kept: "--flag" is one word, and quoted spaces
         # belong to a path.
         per_line = int(self._room_px() / max(1.0, self._character_px()))
-        return textwrap.wrap(
+        lines = textwrap.wrap(
             self._command,
             max(1, per_line),
             expand_tabs=False,
@@ -133,6 +173,7 @@ class CommandView(QPlainTextEdit):
             drop_whitespace=False,
             break_on_hyphens=False,
         )
+        return _with_spaces_behind(lines)
 
     def _text_px(self) -> int:
         return self.fontMetrics().horizontalAdvance(self._command)
@@ -142,3 +183,14 @@ class CommandView(QPlainTextEdit):
 
     def _room_px(self) -> int:
         return max(0, self.width() - 2 * (STEP_PX + _FRAME_PX))
+
+
+def _with_spaces_behind(lines: list[str]) -> list[str]:
+    """``lines`` with the spaces between two of them at the end of the first, where none is seen."""
+    result: list[str] = []
+    for line in lines:
+        text = line.lstrip(" ")
+        if result:
+            result[-1] += line[: len(line) - len(text)]
+        result.append(text if result else line)
+    return result

@@ -47,6 +47,10 @@ class ElidedLabel(QLabel):
         """The text before it was shortened."""
         return self._full
 
+    def is_elided(self) -> bool:
+        """Whether less than all of the text can be seen."""
+        return self.text() != self._full
+
     def sizeHint(self) -> QSize:
         """Room for all of the text."""
         metrics = self.fontMetrics()

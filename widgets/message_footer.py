@@ -81,7 +81,7 @@ def _kept_together(figures: str) -> str:
     items = figures.split(" · ")
     # Without the word joiner a line may end behind a slash.
     kept = (item.replace(" ", "\u00a0").replace("/", "/\u2060") for item in items)
-    return " ·\u00a0".join(kept)
+    return "\u00a0· ".join(kept)
 
 
 def _label(name: str) -> QLabel:

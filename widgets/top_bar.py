@@ -61,7 +61,8 @@ class TopBar(QFrame):
         self._device = ElidedLabel("", self)
         for label in (self._draft, self._device):
             set_role(label, "muted")
-        self._draft.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        # What drafts is said in two or three words; the device beside it gives way.
+        self._draft.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._progress = LoadProgress(self)
         self._restart = QPushButton("Restart the engine")
         self._dead = _at_the_right(self._restart)

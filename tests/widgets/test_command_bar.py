@@ -161,3 +161,44 @@ def test_that_nothing_moves_when_the_command_changes(bar: CommandBar) -> None:
     assert places() == before
     bar.set_export(LONG, ("a note",), {"prefill_chunk_tok": "no such flag"})
     assert places() == before
+
+
+def test_that_a_folded_line_shows_where_it_goes_on(bar: CommandBar) -> None:
+    bar.set_export(SHORT, (), {})
+    QApplication.processEvents()
+    assert view(bar).more_at() == (False, False)
+    bar.set_export(LONG, (), {})
+    QApplication.processEvents()
+    assert view(bar).more_at() == (False, True)
+    scroll = view(bar).horizontalScrollBar()
+    cut = view(bar).grab().toImage()
+    scroll.setValue(scroll.maximum())
+    assert view(bar).more_at() == (True, False)
+    assert view(bar).grab().toImage() != cut
+    view(bar).set_wrapped(True)
+    assert view(bar).more_at() == (False, False)
+
+
+def test_that_an_unfolded_line_begins_with_a_word(bar: CommandBar) -> None:
+    bar.set_export(LONG, (), {})
+    view(bar).set_wrapped(True)
+    lines = view(bar).toPlainText().split("\n")
+    assert len(lines) > 1
+    assert not any(line.startswith(" ") for line in lines)
+    assert "".join(lines) == LONG
+
+
+def test_that_every_word_of_the_notes_can_be_read(bar: CommandBar) -> None:
+    bar.resize(500, bar.height())
+    missing = {f"setting_number_{number}": "no such flag" for number in range(9)}
+    bar.set_export(SHORT, ("A note that is not short.",), missing)
+    QApplication.processEvents()
+    unfold = child(bar, QToolButton)
+    assert unfold.isVisible()
+    assert all(key in note(bar).toolTip() for key in missing)
+    QTest.mouseClick(unfold, LEFT)
+    QApplication.processEvents()
+    shown = [label for label in bar.findChildren(QLabel) if label.isVisible()]
+    assert len(shown) == 1
+    assert all(key in shown[0].text() for key in missing)
+    assert shown[0].height() >= shown[0].heightForWidth(shown[0].width())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
 from resources.theme import ICONS, contrast_ratio, mixed, stylesheet
@@ -178,3 +178,24 @@ def literals(tree: ast.AST) -> Iterator[str]:
 
 def test_that_transparent_is_no_colour() -> None:
     assert Qt.GlobalColor.transparent.name in _CLEAR
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+def test_that_the_buttons_of_a_file_dialog_can_be_seen(
+    qtbot: QtBot, themed: QApplication, palette: Palette
+) -> None:
+    apply_theme(themed, palette)
+    dialog = QFileDialog()
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    button = next(b for b in dialog.findChildren(QToolButton) if b.objectName() == "toParentButton")
+    image = button.grab().toImage()
+    ground = image.pixelColor(image.width() // 2, 4).name()
+    middle = [
+        image.pixelColor(x, y).name()
+        for x in range(4, image.width() - 4)
+        for y in range(4, image.height() - 4)
+    ]
+    inked = [colour for colour in middle if contrast_ratio(colour, ground) >= GRAPHIC_RATIO]
+    assert len(inked) > 20

@@ -187,3 +187,12 @@ def test_that_every_button_has_a_name(bar: TopBar) -> None:
     bar.set_palette(LIGHT)
     for found in [*bar.findChildren(QPushButton), *bar.findChildren(QToolButton)]:
         assert found.accessibleName() or found.text()
+
+
+def test_that_what_drafts_is_never_shortened(bar: TopBar) -> None:
+    bar.set_model("A model with quite a long name for a bar", "Q4_K_M")
+    bar.set_draft("Drafts: ngram-simple")
+    bar.set_device("NVIDIA GeForce RTX 4090 · CUDA · 29 of 29 layers · two boards")
+    bar.resize(NARROWEST_WINDOW_PX - 16, bar.height())
+    QApplication.processEvents()
+    assert not bar._draft.is_elided()
