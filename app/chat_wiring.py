@@ -12,6 +12,7 @@ from app.chats import Chats, Request
 from app.desk import Desk
 from app.figures import answer_figures, end_text
 from engine_bridge.protocol import Applied, RequestFinished, RequestStarted, StepsMeasured
+from engine_bridge.settings.rules import Problem, repair_words
 from widgets.chat_tabs import ChatTabs
 from widgets.chat_view import ChatView
 
@@ -32,6 +33,7 @@ class ChatWiring(QObject):
         self._chats: Chats = desk.chats
         self._tabs = tabs
         self._used_tok: dict[str, int] = {}
+        self._repairs: dict[str, Problem] = {}
         self._no_engine_reason: str | None = _NO_MODEL
         chats = self._chats
         chats.answer_opened.connect(self._on_answer_opened)
@@ -40,9 +42,7 @@ class ChatWiring(QObject):
         chats.text_arrived.connect(self._on_text_arrived)
         chats.answer_finished.connect(self._on_answer_finished)
         chats.answer_failed.connect(self._on_answer_failed)
-        chats.answer_refused.connect(
-            lambda name, problem: self._on_answer_failed(name, problem.message)
-        )
+        chats.answer_refused.connect(self._on_answer_refused)
         chats.title_changed.connect(self._on_title_changed)
         tabs.conversation_opened.connect(self.open_conversation)
         tabs.conversation_closed.connect(self._on_conversation_closed)
@@ -67,6 +67,7 @@ class ChatWiring(QObject):
         view.stop_requested.connect(lambda: self._chats.stop(name))
         view.continue_requested.connect(lambda: self._chats.go_on(name))
         view.retry_requested.connect(lambda: self._chats.go_on(name))
+        view.repair_requested.connect(lambda: self._on_repair_requested(name))
         view.first_painted.connect(lambda ns: self._chats.note_painted(name, ns))
         view.link_activated.connect(self._on_link_activated)
         self._dress(name, view)
@@ -132,12 +133,36 @@ class ChatWiring(QObject):
         view.set_error(sentence)
         self._tabs.set_streaming(conversation_id, False)
 
+    def _on_answer_refused(self, conversation_id: str, problem: Problem) -> None:
+        """The engine would not begin: the question goes back to where it can be changed.
+
+        Where something else is being written there by now, it stays in sight; either way later
+        questions are sent without it.
+        """
+        view = self._tabs.conversation(conversation_id)
+        question = self._chats.conversation(conversation_id).take_back()
+        if question and not view.draft():
+            view.remove_last_exchange()
+            view.set_draft_text(question)
+        else:
+            view.finish_answer("", None, False)
+        self._repairs[conversation_id] = problem
+        view.set_error(problem.message, can_retry=False, repair_text=repair_words(problem))
+        self._tabs.set_streaming(conversation_id, False)
+
+    def _on_repair_requested(self, conversation_id: str) -> None:
+        problem = self._repairs.pop(conversation_id, None)
+        if problem is not None:
+            self._desk.session.repair(problem)
+            self._desk.session.apply()
+
     def _on_title_changed(self, conversation_id: str, title: str) -> None:
         self._tabs.set_title(conversation_id, title)
 
     def _on_conversation_closed(self, conversation_id: str) -> None:
         self._chats.close(conversation_id)
         self._used_tok.pop(conversation_id, None)
+        self._repairs.pop(conversation_id, None)
         self._tabs.remove_conversation(conversation_id)
         if not self._chats.conversations():
             self.open_conversation()

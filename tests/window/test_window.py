@@ -97,6 +97,31 @@ def test_that_a_killed_engine_fails_the_answer_under_way_and_keeps_its_words(
     assert (bool(text), end) == (True, "failed")
 
 
+def test_that_a_question_too_long_for_the_slot_can_be_changed_and_poisons_nothing(
+    loaded_window: Window, qtbot: QtBot
+) -> None:
+    window = loaded_window
+    view = window.chat.conversation(window.chat.current_id())
+    too_long = "many words " * 2000
+    with qtbot.waitSignal(window.desk.chats.answer_refused, timeout=PATIENCE_MS):
+        view.submit(too_long)
+    assert view.draft() == too_long
+    assert not window.desk.chats.conversation(window.chat.current_id()).turns
+    ask(window, qtbot, "Hello")
+    assert last_turn(window)[0]
+
+
+def test_that_tabs_can_be_closed_while_they_stream(loaded_window: Window, qtbot: QtBot) -> None:
+    window = loaded_window
+    names = [window.chat_wiring.open_conversation() for _ in range(6)]
+    for name in names:
+        window.chat.conversation(name).submit("Hello")
+    for name in names:
+        window.chat.conversation_closed.emit(name)
+    ask(window, qtbot, "Hello")
+    assert last_turn(window)[0]
+
+
 def test_that_closing_the_window_ends_the_engine_while_tokens_stream(
     loaded_window: Window, qtbot: QtBot
 ) -> None:
