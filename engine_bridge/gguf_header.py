@@ -199,6 +199,8 @@ class _HeaderReader:
 
     def _read_counts(self) -> tuple[int, int]:
         version = int(self._bytes.scalar("I"))
+        if version == 0:
+            raise self._bytes.lies("claims version 0, which GGUF never had")
         if version & 0xFFFF == 0:
             raise GgufError(
                 f"{self._name} was written for big-endian machines, which llama.cpp cannot read "

@@ -225,6 +225,12 @@ def test_that_a_big_endian_file_is_refused(tmp_path: Path) -> None:
     assert "big-endian" in refusal(write(tmp_path, Gguf(version=3 << 24).file()))
 
 
+def test_that_a_header_of_zeros_is_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.gguf"
+    path.write_bytes(b"GGUF" + bytes(1000))
+    assert "zeros.gguf is damaged" in refusal(str(path))
+
+
 def test_that_a_removed_quantisation_names_its_heir(tmp_path: Path) -> None:
     tensors = {"output.weight": ((64, 3), 31, 108)}
     assert "Q4_0 file" in refusal(write(tmp_path, Gguf(tensors=tensors).file()))
