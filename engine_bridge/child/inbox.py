@@ -6,6 +6,7 @@ Knows the protocol's lines; must not know what commands do.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -15,9 +16,14 @@ from typing import Any
 
 import msgspec
 
-from engine_bridge.protocol import Command, decode_command
+from engine_bridge.protocol import Command, Event, Logged, Refused, decode_command
+from engine_bridge.settings.rules import Problem
 
 _READ_BYTES = 1 << 16
+_UNDECODABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+# Inside a text of JSON a quotation mark has a backslash in front, so neither matches there.
+_KIND = re.compile(rb'"type"\s*:\s*"(load|apply|plan|generate)"')
+_NUMBER = re.compile(rb'"(?:request_id|plan_id)"\s*:\s*(\d{1,18})\b')
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class PipeReader(threading.Thread):
         descriptor: The pipe's file descriptor.
         put: Takes each command.
         on_eof: Called once the other side has closed the pipe or died.
-        on_bad_line: Called with a sentence for a line that is no command.
+        on_bad_line: Called with what to say of a line that is no command.
     """
 
     def __init__(
@@ -85,7 +91,7 @@ class PipeReader(threading.Thread):
         descriptor: int,
         put: Callable[[Command], None],
         on_eof: Callable[[], None],
-        on_bad_line: Callable[[str], None],
+        on_bad_line: Callable[[Event], None],
     ) -> None:
         """Prepare the thread; ``start`` begins reading."""
         super().__init__(name="pipe-reader", daemon=True)
@@ -118,9 +124,16 @@ class PipeReader(threading.Thread):
             return
         try:
             command = decode_command(line)
-        except msgspec.MsgspecError as error:
-            self._on_bad_line(
-                f"The engine got a line that is no command of its protocol version: {error}"
-            )
+        except _UNDECODABLE as error:
+            self._on_bad_line(_said_of(line, error))
             return
         self._put(command)
+
+
+def _said_of(line: bytes, error: Exception) -> Event:
+    """The refusal of a command that cannot be read, as long as it says which one it is."""
+    sentence = f"The engine got a line that is no command of its protocol version: {error}"
+    kind, number = _KIND.search(line), _NUMBER.search(line)
+    if kind is None or number is None:
+        return Logged("error", sentence)
+    return Refused(kind[1].decode(), int(number[1]), Problem((), f"{sentence}."))

@@ -5,6 +5,7 @@ Knows which events may be merged or replaced; must not know what produces them.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -43,8 +44,8 @@ class Outbox:
         """Start the thread."""
         self._descriptor = descriptor
         self._on_broken = on_broken
-        self._waiting: list[Event] = []
-        self._open: dict[Hashable, int] = {}  # where an event lies that newer ones merge into
+        self._waiting: list[list[Event]] = []  # each becomes one event when it is written
+        self._open: dict[Hashable, list[Event]] = {}  # what newer events of a kind merge into
         self._log_lines = 0
         self._is_closing = False
         self._changed = threading.Condition()
@@ -55,20 +56,23 @@ class Outbox:
         """Queue ``event``; never blocks on the pipe."""
         with self._changed:
             key = _merge_key(event)
-            at = self._open.get(key)
-            if at is not None:
-                self._waiting[at] = _merged(self._waiting[at], event)
+            lying = self._open.get(key)
+            if lying is not None:
+                _merge(lying, event)
                 return
             if isinstance(event, Logged):
                 if self._log_lines >= _MOST_LOG_LINES:
                     return
                 self._log_lines += 1
+            entry = [event]
             if key is None:
-                # Tokens that follow must not slip in front of this event of the same request.
-                self._open.pop(("tokens", getattr(event, "request_id", None)), None)
+                # What follows must not slip in front of this event of the same request.
+                request_id = getattr(event, "request_id", None)
+                self._open.pop((TokensDelivered, request_id), None)
+                self._open.pop((LoadProgressed, request_id), None)
             else:
-                self._open[key] = len(self._waiting)
-            self._waiting.append(event)
+                self._open[key] = entry
+            self._waiting.append(entry)
             self._changed.notify()
 
     def close(self) -> None:
@@ -83,12 +87,12 @@ class Outbox:
             with self._changed:
                 while not self._waiting and not self._is_closing:
                     self._changed.wait()
-                events, self._waiting = self._waiting, []
+                entries, self._waiting = self._waiting, []
                 self._open.clear()
                 self._log_lines = 0
-                if not events:
+                if not entries:
                     return
-            if not self._write(b"".join(_encoded(event) for event in events)):
+            if not self._write(b"".join(_encoded(entry) for entry in entries)):
                 self._on_broken()
                 return
 
@@ -102,36 +106,43 @@ class Outbox:
         return True
 
 
-def _encoded(event: Event) -> bytes:
+def _encoded(entry: list[Event]) -> bytes:
+    event = entry[0]
     if isinstance(event, TokensDelivered):
-        event = msgspec.structs.replace(event, sent_ns=time.perf_counter_ns())
+        event = _joined([part for part in entry if isinstance(part, TokensDelivered)])
     return encode(event)
+
+
+def _joined(parts: list[TokensDelivered]) -> TokensDelivered:
+    """Many as one; joined only here, since adding each to the sum would take quadratic time."""
+    return TokensDelivered(
+        request_id=parts[0].request_id,
+        text="".join([part.text for part in parts]),
+        step_ns=tuple(itertools.chain.from_iterable(part.step_ns for part in parts)),
+        step_tok=tuple(itertools.chain.from_iterable(part.step_tok for part in parts)),
+        sent_ns=time.perf_counter_ns(),
+    )
 
 
 def _merge_key(event: Event) -> Hashable | None:
     match event:
-        case TokensDelivered():
-            return "tokens", event.request_id
-        case RequestQueued():
-            return "queued", event.request_id
-        case LoadProgressed() | StepsMeasured() | MemoryMeasured() | PlanReady():
+        case TokensDelivered() | RequestQueued() | LoadProgressed():
+            return type(event), event.request_id
+        case StepsMeasured() | MemoryMeasured() | PlanReady():
             return type(event)
         case _:
             return None
 
 
-def _merged(older: Event, newer: Event) -> Event:
-    if isinstance(older, TokensDelivered) and isinstance(newer, TokensDelivered):
-        return TokensDelivered(
-            request_id=newer.request_id,
-            text=older.text + newer.text,
-            step_ns=older.step_ns + newer.step_ns,
-            step_tok=older.step_tok + newer.step_tok,
-            sent_ns=newer.sent_ns,
-        )
-    if isinstance(older, StepsMeasured) and isinstance(newer, StepsMeasured):
-        return _added(older, newer)
-    return newer
+def _merge(entry: list[Event], newer: Event) -> None:
+    """Add ``newer`` to an entry of its kind, or let it take the place of what lies there."""
+    older = entry[0]
+    if isinstance(newer, TokensDelivered):
+        entry.append(newer)
+    elif isinstance(older, StepsMeasured) and isinstance(newer, StepsMeasured):
+        entry[0] = _added(older, newer)
+    else:
+        entry[0] = newer
 
 
 def _added(older: StepsMeasured, newer: StepsMeasured) -> StepsMeasured:

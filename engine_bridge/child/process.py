@@ -16,7 +16,6 @@ from engine_bridge.child.outbox import Outbox
 from engine_bridge.child.planner_thread import PlannerThread
 from engine_bridge.child.template import TemplateError, TemplateRenderer
 from engine_bridge.hardware.read_bandwidth import measure_read_bandwidth
-from engine_bridge.protocol import Event, Logged
 
 
 def serve(commands_fd: int, events_fd: int) -> None:
@@ -39,11 +38,7 @@ def serve(commands_fd: int, events_fd: int) -> None:
     planner = PlannerThread(outbox.put, is_busy=loop.is_busy, running=loop.running)
     loop.planner = planner
 
-    def complain(sentence: str) -> None:
-        event: Event = Logged("error", sentence)
-        outbox.put(event)
-
-    reader = PipeReader(commands_fd, inbox.put, leave, complain)
+    reader = PipeReader(commands_fd, inbox.put, leave, outbox.put)
     loop.greet()
     reader.start()
     threading.Thread(target=_start_early, args=(renderer,), name="template", daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 
@@ -11,8 +12,10 @@ from engine_bridge.protocol import (
     Cancel,
     Command,
     Event,
+    LoadProgressed,
     Logged,
     MemoryMeasured,
+    Refused,
     RequestQueued,
     RequestStarted,
     StepsMeasured,
@@ -20,6 +23,7 @@ from engine_bridge.protocol import (
     decode_event,
     encode,
 )
+from engine_bridge.settings.rules import Problem
 
 
 def _tokens(request_id: int, text: str, at: int) -> TokensDelivered:
@@ -94,6 +98,31 @@ def test_that_tokens_never_slip_in_front_of_other_events_of_their_request() -> N
     assert [getattr(event, "text", event) for event in events] == ["before", started, "after"]
 
 
+def test_that_a_long_stall_costs_no_more_the_longer_it_lasts() -> None:
+    stalled = _Stalled()
+    many = 200_000
+    for at in range(many):
+        stalled.outbox.put(_tokens(1, "a", at))
+    (joined,) = stalled.all_events()
+    assert isinstance(joined, TokensDelivered)
+    assert len(joined.step_ns) == len(joined.text) == many
+
+
+def test_that_progress_of_a_load_stays_behind_the_answer_to_the_one_before() -> None:
+    stalled = _Stalled()
+    refused = Refused("load", 1, Problem((), "No."))
+    stalled.outbox.put(LoadProgressed(1, 0.1, "a"))
+    stalled.outbox.put(LoadProgressed(1, 0.2, "a"))
+    stalled.outbox.put(refused)
+    stalled.outbox.put(LoadProgressed(2, 0.3, "a"))
+    stalled.outbox.put(LoadProgressed(2, 0.4, "a"))
+    assert stalled.all_events() == [
+        LoadProgressed(1, 0.2, "a"),
+        refused,
+        LoadProgressed(2, 0.4, "a"),
+    ]
+
+
 def test_that_measurements_are_added_up_or_replaced() -> None:
     stalled = _Stalled()
     stalled.outbox.put(_steps(0, 3))
@@ -133,22 +162,44 @@ def test_that_a_broken_pipe_is_noticed() -> None:
     os.close(write_end)
 
 
-def test_that_commands_are_read_across_any_cut() -> None:
+def _read(data: bytes, step: int = 1 << 20) -> tuple[list[Command], list[Event]]:
+    """What a reader takes from a pipe, and what it says of lines that it cannot take."""
     read_end, write_end = os.pipe()
     taken: list[Command] = []
     ended = threading.Event()
-    complaints: list[str] = []
+    complaints: list[Event] = []
     reader = PipeReader(read_end, taken.append, ended.set, complaints.append)
     reader.start()
-    data = b"".join(encode(Cancel(number)) for number in range(50)) + b"no json\n"
-    for at in range(0, len(data), 7):
-        os.write(write_end, data[at : at + 7])
+    for at in range(0, len(data), step):
+        os.write(write_end, data[at : at + step])
     os.close(write_end)
     assert ended.wait(10)
     reader.join()
     os.close(read_end)
+    return taken, complaints
+
+
+def test_that_commands_are_read_across_any_cut() -> None:
+    data = b"".join(encode(Cancel(number)) for number in range(50)) + b"no json\n"
+    taken, complaints = _read(data, 7)
     assert taken == [Cancel(number) for number in range(50)]
     assert len(complaints) == 1
+
+
+def test_that_a_command_that_cannot_be_read_is_refused_by_its_number() -> None:
+    lone = json.dumps({"type": "generate", "request_id": 77, "stop": ["\ud800"]}).encode()
+    taken, (surrogate, plan, cancel, deep) = _read(
+        lone + b"\n"
+        b'{"type": "plan", "plan_id": 5, "config": {"bad": 1}}\n'
+        b'{"type": "cancel", "request_id": "seven"}\n' + b"[" * 200_000 + b"\n"
+    )
+    assert not taken
+    assert isinstance(surrogate, Refused)
+    assert (surrogate.command, surrogate.request_id) == ("generate", 77)
+    assert isinstance(plan, Refused)
+    assert (plan.command, plan.request_id) == ("plan", 5)
+    assert isinstance(cancel, Logged)
+    assert isinstance(deep, Logged)
 
 
 def test_that_the_inbox_stamps_and_wakes() -> None:
