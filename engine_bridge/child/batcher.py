@@ -65,6 +65,7 @@ class Batcher:
         self._pieces = Pieces(context.model)
         self._uses = 0
         self._told_no_drafts = False
+        self._sampling = Sampling(config, context.model)
         self._requests: frozenset[int] = frozenset()
         self._in_step: tuple[frozenset[int], int, float] | None = None
         self._adopt(context, config)
@@ -90,14 +91,15 @@ class Batcher:
             context.outputs_max,
             chunk if isinstance(chunk, int) else None,
         )
-        self._sampling = Sampling(config, model)
         self._drafter = self._drafter_of(config, model)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
                 slot.clear(context)
-        for stream in self.streams:
-            self._sampling.equip(stream)
+        if not self._sampling.is_same_for(config):
+            self._sampling = Sampling(config, model)
+            for stream in self.streams:
+                self._sampling.equip(stream)
 
     def _drafter_of(self, config: EngineConfig, model: Model) -> Drafter | None:
         drafter = drafter_of(config)
@@ -151,7 +153,10 @@ class Batcher:
         return next((s for s in self.streams if s.request_id == request_id), None)
 
     def move_to(self, context: Context, config: EngineConfig) -> None:
-        """Go on with another context: running streams compute their text again there."""
+        """Go on with another context: running streams compute their text again there.
+
+        Their samplers do not depend on the context and go on as if nothing had happened.
+        """
         streams = list(self.streams)
         self._adopt(context, config)
         for stream in streams:
@@ -167,7 +172,6 @@ class Batcher:
             slot.known, slot.cached = old.known, 0
             slot.is_free, slot.conversation_id = False, old.conversation_id
             slot.used_at, stream.slot = old.used_at, slot
-            self._sampling.equip(stream)
 
     def slot_facts(self) -> tuple[SlotFacts, ...]:
         """State of every slot."""

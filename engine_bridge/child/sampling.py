@@ -13,7 +13,11 @@ from engine_bridge.child.llama import Model
 from engine_bridge.child.sampler_chain import SamplerChain
 from engine_bridge.child.stream import Stream
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.row import Group
+from engine_bridge.settings.table import SETTINGS
 
+# A change of anything else leaves running answers their samplers, random numbers included.
+_KEYS = frozenset(s.key for s in SETTINGS if s.group is Group.SAMPLING) - {"max_new_tok"}
 # llama.cpp draws a random seed for this value (LLAMA_DEFAULT_SEED).
 _RANDOM_SEED = 0xFFFF_FFFF
 
@@ -80,6 +84,10 @@ class Sampling:
         self.is_greedy = is_greedy(config)
         self._config = config
         self._model = model
+
+    def is_same_for(self, config: EngineConfig) -> bool:
+        """Whether ``config`` samples just as this does."""
+        return _KEYS.isdisjoint(config.changed_from(self._config))
 
     def equip(self, stream: Stream) -> None:
         """Give ``stream`` its samplers, and what it must not draw.
