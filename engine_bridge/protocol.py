@@ -152,7 +152,8 @@ class Applied(_Message, frozen=True, tag="applied"):
     """A load or a change is done; the engine now runs this.
 
     Attributes:
-        request_id: Of the ``Load`` or ``Apply``.
+        request_id: Of the ``Load`` or ``Apply``; 0 where a model that had to make room is back by
+            itself.
         config: As wanted.
         effective: As the engine made it.
         cost: What it took: ``live``, ``new context`` or ``reload``.

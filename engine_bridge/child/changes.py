@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from engine_bridge.child.engine import Engine, EngineLostError
-from engine_bridge.child.loader import CannotLoadError, LoadEnded, LoadJob, RoomWanted
+from engine_bridge.child.loader import CannotLoadError, Loaded, LoadEnded, LoadJob, RoomWanted
 from engine_bridge.child.reports import Reports
 from engine_bridge.child.requests import Requests
+from engine_bridge.child.stranger import Stamp
 from engine_bridge.protocol import (
     Applied,
     Apply,
@@ -21,6 +22,7 @@ from engine_bridge.protocol import (
     LoadProgressed,
     Logged,
     Refused,
+    Unloaded,
 )
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import cost_of_change
@@ -35,13 +37,20 @@ _MADE_ROOM = (
     "There was no memory for two models at once, so this one was unloaded to load the next while "
     "the answer was running. Ask again."
 )
+_UNLOADED_FOR_ROOM = (
+    "There is no memory for two models at once, so the one that ran was unloaded to load the next. "
+    "It comes back if that fails."
+)
+# Number of an ``Applied`` that answers no command: the old model is back.
+UNASKED = 0
 
 
 class Changes:
     """Carries out ``Load``, ``CancelLoad`` and ``Apply``.
 
     A load runs beside the old model, which goes on meanwhile. Where memory does not suffice for
-    both, the old one goes first and is loaded again if the new one fails.
+    both, the old one goes first and is loaded again if the new one fails. Never two loads at once:
+    what was given up must have ended before the next one begins.
 
     Args:
         requests: Who holds the engine.
@@ -68,7 +77,8 @@ class Changes:
         self._job: LoadJob | None = None
         self._command: Load | Apply | None = None
         self._abandoned: list[LoadJob] = []
-        self._fallback: EngineConfig | None = None
+        self._fallback: EngineConfig | None = None  # what made room, until a model stands again
+        self._proven: frozenset[Stamp] = frozenset()
 
     @property
     def is_loading(self) -> bool:
@@ -76,7 +86,10 @@ class Changes:
         return self._job is not None
 
     def interrupt(self) -> None:
-        """Make a load under way give up; from any thread. The loop answers the command."""
+        """Make a load under way give up; from any thread. The loop answers the command.
+
+        Never the return of an old model: whoever is late here could mean the load before it.
+        """
         job = self._job
         if job is not None and self._command is not None:
             job.cancel()
@@ -90,7 +103,7 @@ class Changes:
             case Apply():
                 self._apply(item)
             case CancelLoad():
-                self._give_up("The load was cancelled.")
+                self._cancel()
             case LoadEnded():
                 self._load_ended(item)
             case RoomWanted():
@@ -98,10 +111,8 @@ class Changes:
 
     def close(self) -> None:
         """Give up what is under way and wait for its threads."""
-        jobs = [*self._abandoned, *([self._job] if self._job is not None else [])]
-        for job in jobs:
-            job.cancel()
-        for job in jobs:
+        self._give_up("The engine is ending.")
+        for job in self._abandoned:
             job.join()
 
     # --- Loads -----------------------------------------------------------------------------
@@ -113,70 +124,92 @@ class Changes:
             self._emit(LoadProgressed(request_id=request_id, fraction=fraction, stage=stage))
 
         self._command = command
-        self._job = self._new_job(command.config, progressed)
+        self._begin(LoadJob(command.config, self._put, progressed))
 
-    def _new_job(self, config: EngineConfig, progressed: Callable[[float, str], None]) -> LoadJob:
-        engine = self._requests.engine
-        running = None if engine is None else engine.memory
-        job = LoadJob(config, running, self._put, progressed)
-        job.start()
-        return job
+    def _begin(self, job: LoadJob) -> None:
+        self._job = job
+        self._start_once_alone()
+
+    def _start_once_alone(self) -> None:
+        job, engine = self._job, self._requests.engine
+        if job is not None and not job.is_started and not self._abandoned:
+            job.start(None if engine is None else engine.memory, self._proven)
 
     def _give_up(self, sentence: str) -> None:
         """Answer the load under way now; its thread ends by itself."""
-        job, command = self._job, self._command
-        if job is None or command is None:
+        job, command, self._job, self._command = self._job, self._command, None, None
+        if job is None:
             return
         job.cancel()
-        self._abandoned.append(job)
-        self._job = self._command = None
-        self._refuse(command, Problem(("model_path",), sentence), is_cancelled=True)
-        self._restore()
+        if job.is_started:
+            self._abandoned.append(job)
+        if command is not None:
+            self._refuse(command, Problem(("model_path",), sentence), is_cancelled=True)
+
+    def _cancel(self) -> None:
+        """Give up the load under way; where the old model is on its way back, that too."""
+        if self._job is None:
+            return
+        is_return = self._command is None
+        self._give_up("The load was cancelled.")
+        if is_return:
+            self._lose("The model that ran before was not loaded again: that was cancelled.")
+        else:
+            self._restore()
+
+    def _lose(self, sentence: str) -> None:
+        """There is no model any more, and none is on its way."""
+        self._fallback = None
+        self._requests.set_engine(None, sentence)
+        self._requests.take_up_held()
+        self._emit(Unloaded(sentence))
 
     def _make_room(self, job: LoadJob) -> None:
         engine = self._requests.engine
-        if job is not self._job or engine is None:
-            job.give_room()
-            return
-        self._fallback = engine.config
-        self._requests.set_engine(None, _MADE_ROOM)
+        if job is self._job and engine is not None:
+            self._fallback = engine.config
+            self._requests.set_engine(None, _MADE_ROOM)
+            self._emit(Unloaded(_UNLOADED_FOR_ROOM))
         job.give_room()
 
     def _load_ended(self, ended: LoadEnded) -> None:
         ended.job.join()
         if ended.job is not self._job:
-            self._abandoned.remove(ended.job)
             if ended.loaded is not None:  # it was done before it noticed
                 ended.loaded.close()
+            if ended.job in self._abandoned:
+                self._abandoned.remove(ended.job)
+            self._start_once_alone()
             return
         command, self._job, self._command = self._command, None, None
-        if ended.loaded is None:
-            assert ended.failure is not None
-            if command is None:
-                text = f"The model that ran before could not be loaded again: {ended.failure}"
-                self._emit(Logged("error", text))
-                self._requests.take_up_held()
-            else:
-                failure = ended.failure
-                self._refuse(command, failure.problem, is_cancelled=failure.is_cancelled)
-                self._restore()
+        if ended.loaded is not None:
+            self._stand(ended.loaded, command)
             return
+        failure = ended.failure
+        assert failure is not None
+        if command is None:
+            self._lose(f"The model that ran before could not be loaded again: {failure}")
+        else:
+            self._refuse(command, failure.problem, is_cancelled=failure.is_cancelled)
+            self._restore()
+
+    def _stand(self, loaded: Loaded, command: Load | Apply | None) -> None:
+        """Run what was loaded."""
         self._fallback = None
-        engine = Engine(ended.loaded, self._emit, self._clock)
+        engine = Engine(loaded, self._emit, self._clock)
+        self._proven |= {engine.stamp}
         old = self._requests.engine
         is_same = old is not None and old.facts.path == engine.facts.path
         self._requests.set_engine(engine, _RELOADED if is_same else _REPLACED)
-        if command is not None:
-            self._applied(command, engine, Applies.RELOAD, has_new_model=True)
-        if old is None:
-            self._reports.measure_peak(engine)
+        request_id = UNASKED if command is None else command.request_id
+        self._applied(request_id, engine, Applies.RELOAD, has_new_model=True)
 
     def _restore(self) -> None:
         """Load again what had to make room; requests that wait are answered afterwards."""
-        config, self._fallback = self._fallback, None
+        config = self._fallback
         if config is not None:
             self._emit(Logged("info", "The model that ran before is loaded again."))
-            self._job = self._new_job(config, lambda fraction, stage: None)
+            self._begin(LoadJob(config, self._put, lambda fraction, stage: None))
         else:
             self._requests.take_up_held()
 
@@ -201,9 +234,8 @@ class Changes:
         except CannotLoadError as error:
             self._refuse(command, error.problem)
         except EngineLostError as error:
-            self._requests.set_engine(None, error.problem.message)
-            self._requests.take_up_held()
             self._refuse(command, error.problem)
+            self._lose(error.problem.message)
         self._reports.note_change()
 
     def _apply_now(self, command: Apply, engine: Engine, cost: Applies) -> None:
@@ -212,17 +244,17 @@ class Changes:
             engine.apply_context(command.config, self._clock)
         else:
             engine.apply_live(command.config, (self._clock() - begin_ns) / 1e9)
-        self._applied(command, engine, cost, has_new_model=False)
+        self._applied(command.request_id, engine, cost, has_new_model=False)
         self._requests.check_waiting()
 
     def _applied(
-        self, command: Load | Apply, engine: Engine, cost: Applies, *, has_new_model: bool
+        self, request_id: int, engine: Engine, cost: Applies, *, has_new_model: bool
     ) -> None:
         memory = engine.memory
         assert memory.effective is not None
         self._emit(
             Applied(
-                request_id=command.request_id,
+                request_id=request_id,
                 config=engine.config,
                 effective=memory.effective,
                 cost=cost.value,

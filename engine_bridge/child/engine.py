@@ -10,7 +10,7 @@ from collections.abc import Callable
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.batcher import Batcher
 from engine_bridge.child.llama import Context, can_measure_memory
-from engine_bridge.child.loader import CannotLoadError, Loaded, make_context
+from engine_bridge.child.loader import CannotLoadError, Loaded, make_context, rule_problem
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import memory_problem
@@ -18,7 +18,7 @@ from engine_bridge.child.threads import threads_of
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.rules import Problem, errors_of
+from engine_bridge.settings.rules import Problem
 
 
 class EngineLostError(Exception):
@@ -43,6 +43,7 @@ class Engine:
         source: What the model contributes to prompts.
         batcher: The streams.
         memory: What is allocated.
+        stamp: What tells whether the model's file is still the same one.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Engine:
         self.config = loaded.config
         self.facts = loaded.facts
         self.source = loaded.source
+        self.stamp = loaded.stamp
         self._model = loaded.model
         self._context = loaded.context
         meter = StepMeter(loaded.weights, loaded.kv, clock())
@@ -59,7 +61,14 @@ class Engine:
         self.memory = self._measured(loaded.seconds)
 
     def apply_live(self, config: EngineConfig, seconds: float) -> None:
-        """Change what needs no new context."""
+        """Change what needs no new context.
+
+        Raises:
+            CannotLoadError: If a rule is broken; the engine goes on with what it had.
+        """
+        problem = rule_problem(config, self.facts)
+        if problem is not None:
+            raise CannotLoadError(problem)
         self._context.set_threads(*threads_of(config))
         self.batcher.set_live(config)
         self.config = config
@@ -76,8 +85,9 @@ class Engine:
             EngineLostError: If then the old context cannot be had either.
         """
         begin_ns = clock()
-        problem = next(iter(errors_of(config, self.facts)), None)
-        problem = problem or memory_problem(self.facts, config, self.memory)
+        problem = rule_problem(config, self.facts) or memory_problem(
+            self.facts, config, self.memory
+        )
         if problem is not None:
             raise CannotLoadError(problem)
         self._context.close()

@@ -16,6 +16,8 @@ from engine_bridge.child.llama import Context, LlamaError, LoadCancelledError, M
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
 from engine_bridge.child.memory_check import memory_problem
 from engine_bridge.child.prompts import PromptSource
+from engine_bridge.child.stranger import Look, Stamp, stamp_of
+from engine_bridge.child.threads import threads_problem
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
@@ -55,6 +57,7 @@ class Loaded:
         weights: What a step reads of it.
         kv: What a stream reads of its caches.
         seconds: How long the load took.
+        stamp: What tells whether the file is still the same one.
     """
 
     config: EngineConfig
@@ -65,6 +68,7 @@ class Loaded:
     weights: WeightReads
     kv: KvReads
     seconds: float
+    stamp: Stamp
 
     def close(self) -> None:
         """Free context and weights."""
@@ -88,36 +92,47 @@ class RoomWanted:
     job: LoadJob
 
 
-@dataclass
+@dataclass(eq=False)
 class LoadJob:
-    """One load under way.
+    """One load, from ``start`` under way on a thread of its own.
 
     Args:
         config: What to load.
-        running: What the running model occupies, None if there is none.
         put: Takes ``RoomWanted`` and ``LoadEnded``; called on the job's thread.
         on_progress: Takes the fraction (0 to 1) and the stage; called on the job's thread.
 
     Attributes:
         is_cancelled: Whether it was told to give up.
+        is_started: Whether it has begun.
     """
 
     config: EngineConfig
-    running: MemoryPlan | None
     put: Callable[[LoadEnded | RoomWanted], None]
     on_progress: Callable[[float, str], None]
     is_cancelled: bool = False
+    is_started: bool = False
+    _running: MemoryPlan | None = None
+    _proven: frozenset[Stamp] = frozenset()
+    _look: Look = field(default_factory=Look)
     _room: threading.Event = field(default_factory=threading.Event)
     _told_s: float = 0.0
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self, running: MemoryPlan | None, proven: frozenset[Stamp]) -> None:
+        """Begin.
+
+        Args:
+            running: What the running model occupies, None if there is none.
+            proven: Files that were loaded before without harm.
+        """
+        self._running, self._proven = running, proven
+        self.is_started = True
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self._thread.start()
 
     def cancel(self) -> None:
         """Give up at the next opportunity; from any thread."""
         self.is_cancelled = True
+        self._look.stop()
         self._room.set()
 
     def give_room(self) -> None:
@@ -143,35 +158,56 @@ class LoadJob:
         begin_s = time.perf_counter()
         self._tell(0.0, "Reading the header")
         gguf = read_checked(self.config)
+        stamp = self._make_sure_of_file(gguf.facts)
         self._make_sure_of_memory(gguf)
         model = self._load_weights(gguf.facts)
+        context: Context | None = None
         try:
             self._tell(1.0, "Making the context")
             context = make_context(model, self.config)
             self._tell(1.0, "Warming up")
             context.warm_up()
             self._stop_if_cancelled()
-        except CannotLoadError:
+            return Loaded(
+                config=self.config,
+                facts=gguf.facts,
+                model=model,
+                context=context,
+                source=PromptSource(model),
+                weights=weight_reads_of(gguf),
+                kv=kv_reads_of(context.log, model.window_tok),
+                seconds=time.perf_counter() - begin_s,
+                stamp=stamp,
+            )
+        except BaseException:
+            if context is not None:
+                context.close()
             model.close()
             raise
-        return Loaded(
-            config=self.config,
-            facts=gguf.facts,
-            model=model,
-            context=context,
-            source=PromptSource(model),
-            weights=weight_reads_of(gguf),
-            kv=kv_reads_of(context.log, model.window_tok),
-            seconds=time.perf_counter() - begin_s,
-        )
+
+    def _make_sure_of_file(self, facts: ModelFacts) -> Stamp:
+        """Have a stranger tried elsewhere while a model runs here, which it could take along."""
+        try:
+            stamp = stamp_of(facts.path)
+        except OSError as error:
+            raise CannotLoadError(
+                Problem(("model_path",), f"{Path(facts.path).name} cannot be read: {error}.")
+            ) from None
+        if self._running is not None and stamp not in self._proven:
+            self._tell(0.0, "Trying the file")
+            problem = self._look.problem_of(self.config)
+            self._stop_if_cancelled()
+            if problem is not None:
+                raise CannotLoadError(problem)
+        return stamp
 
     def _make_sure_of_memory(self, gguf: GgufModel) -> None:
         """Refuse what can never fit; where only both together do not, let the old one go."""
-        problem = memory_problem(gguf.facts, self.config, self.running)
+        problem = memory_problem(gguf.facts, self.config, self._running)
         if problem is not None:
             raise CannotLoadError(problem)
         self._stop_if_cancelled()
-        if self.running is None or memory_problem(gguf.facts, self.config, None) is None:
+        if self._running is None or memory_problem(gguf.facts, self.config, None) is None:
             return
         self._tell(0.0, "Making room")
         self.put(RoomWanted(self))
@@ -195,6 +231,8 @@ class LoadJob:
             raise _cancelled()
 
     def _tell(self, fraction: float, stage: str) -> None:
+        if self.is_cancelled:
+            return  # it is answered already
         now_s = time.perf_counter()
         if stage != "Loading weights" or now_s - self._told_s >= _PROGRESS_EVERY_S:
             self._told_s = now_s
@@ -215,10 +253,15 @@ def read_checked(config: EngineConfig) -> GgufModel:
         gguf = read_model(config.model_path)
     except GgufError as error:
         raise CannotLoadError(Problem(("model_path",), str(error))) from None
-    errors = errors_of(config, gguf.facts)
-    if errors:
-        raise CannotLoadError(errors[0])
+    problem = rule_problem(config, gguf.facts)
+    if problem is not None:
+        raise CannotLoadError(problem)
     return gguf
+
+
+def rule_problem(config: EngineConfig, facts: ModelFacts) -> Problem | None:
+    """The first rule that ``config`` breaks on this model and this machine, or None."""
+    return next(iter(errors_of(config, facts)), None) or threads_problem(config)
 
 
 def make_context(model: Model, config: EngineConfig) -> Context:

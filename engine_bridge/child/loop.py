@@ -52,7 +52,7 @@ class EngineLoop:
         inbox: Where commands arrive.
         emit: Takes events; called from worker threads too.
         renderer: Renders chat templates.
-        measure_bandwidth: Measures the peak once after the first load; None never does.
+        measure_bandwidth: Measures the peak while nothing else happens; None never does.
         clock: Time in nanoseconds.
     """
 
@@ -101,7 +101,8 @@ class EngineLoop:
         while (arrived := self._inbox.take()) is not None:
             self._handle(arrived)
         self._requests.turn()
-        self._reports.turn(self._requests.engine)
+        is_quiet = self._requests.is_idle and not self._changes.is_loading
+        self._reports.turn(self._requests.engine, is_quiet=is_quiet)
 
     def is_busy(self) -> bool:
         """Whether streams run."""
@@ -148,4 +149,4 @@ class EngineLoop:
             case Shutdown():
                 self._is_over = True
             case ready:
-                self._requests.prompt_ready(ready)
+                self._requests.prompt_ready(ready, is_loading=self._changes.is_loading)

@@ -1,8 +1,9 @@
 """One plan in a process that may die of it.
 
 ``python -m engine_bridge.child.plan_once`` reads a configuration, or a ``Request``, as JSON from
-its input and writes one JSON object: ``{"plan": …, "model": …}`` or ``{"error": "a sentence"}``. A
-file from anywhere can make llama.cpp abort or eat memory; here that harms nobody.
+its input and writes one JSON object: ``{"plan": …, "model": …}`` or ``{"error": "a sentence"}``;
+where it was only to look, ``{"said": …}``. A file from anywhere can make llama.cpp abort or eat
+memory; here that harms nobody.
 """
 
 from __future__ import annotations
@@ -28,10 +29,17 @@ _MEMORY_BYTES = 6 * 2**30
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A configuration, and what a running engine would give back for it."""
+    """A configuration, and what a running engine would give back for it.
+
+    Attributes:
+        config: What to plan.
+        running: What the engine occupies now.
+        only_look: Plan nothing; read the file as a load does, vocabulary included.
+    """
 
     config: EngineConfig
     running: MemoryPlan | None = None
+    only_look: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,13 +55,19 @@ class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: str
 
 
+class Looked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file did no harm; ``said`` is why llama.cpp would refuse it, or the empty string."""
+
+    said: str
+
+
 def main() -> int:
-    """Answer the configuration on standard input; 0 with a plan, 1 with a refusal."""
+    """Answer the configuration on standard input; 0 with a plan or a look, 1 with a refusal."""
     answers = _private_output()
     answer = answer_to(sys.stdin.buffer.read())
     answers.write(msgspec.json.encode(answer))
     answers.flush()
-    return 0 if isinstance(answer, Answer) else 1
+    return 1 if isinstance(answer, Refusal) else 0
 
 
 def read_answer(answer: bytes) -> Answer | Refusal:
@@ -68,8 +82,20 @@ def read_answer(answer: bytes) -> Answer | Refusal:
         return msgspec.json.decode(answer, type=Refusal)
 
 
-def answer_to(request: bytes) -> Answer | Refusal:
-    """Plan an encoded configuration or ``Request``."""
+def read_look(answer: bytes) -> Looked | Refusal:
+    """Read what this process wrote where it was only to look.
+
+    Raises:
+        msgspec.DecodeError: If it ended before it had written all of it.
+    """
+    try:
+        return msgspec.json.decode(answer, type=Looked)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(answer, type=Refusal)
+
+
+def answer_to(request: bytes) -> Answer | Looked | Refusal:
+    """Plan, or look at, an encoded configuration or ``Request``."""
     try:
         asked = _request_in(request)
         facts = read_model_facts(asked.config.model_path)
@@ -78,6 +104,8 @@ def answer_to(request: bytes) -> Answer | Refusal:
     # Only now llama.cpp is loaded: a file that is no model never gets near it.
     planning = importlib.import_module("engine_bridge.child.planner")
     _limit(has_boards=len(planning.memory_now()) > 1)
+    if asked.only_look:
+        return _look(asked.config)
     planner = planning.Planner()
     try:
         return Answer(planner.plan(asked.config, asked.running), facts)
@@ -85,6 +113,18 @@ def answer_to(request: bytes) -> Answer | Refusal:
         return Refusal(refused.problem.message)
     finally:
         planner.close()
+
+
+def _look(config: EngineConfig) -> Looked:
+    llama = importlib.import_module("engine_bridge.child.llama")
+    try:
+        model = llama.Model.load(config.model_path, config, no_alloc=True, quiet=True)
+    except llama.LlamaError as error:
+        return Looked(str(error))
+    # A vocabulary without a token for the line feed only harms who reads a text with it.
+    model.tokenize("\na", add_special=True, parse_special=True)
+    model.close()
+    return Looked("")
 
 
 def _request_in(request: bytes) -> Request:

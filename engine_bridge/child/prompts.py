@@ -132,6 +132,9 @@ class PromptWorker:
             return PromptReady(command, received_ns, source, **parts)
 
         if command.prompt_tokens:
+            vocab = source.model.vocab
+            if not (min(command.prompt_tokens) >= 0 and max(command.prompt_tokens) < vocab):
+                return ready(problem=_foreign_tokens(vocab))
             return ready(tokens=np.asarray(command.prompt_tokens, np.int32))
         try:
             rendered = self._rendered(command, source)
@@ -210,6 +213,14 @@ def _double_bos_note(command: Generate, source: PromptSource) -> str:
             "the typed one is read as plain text; remove it."
         )
     return ""
+
+
+def _foreign_tokens(vocab: int) -> Problem:
+    return Problem(
+        (),
+        f"The prompt holds token numbers outside the vocabulary of {vocab:,}. Use tokens of the "
+        "model that runs.",
+    )
 
 
 def _own_fault(error: Exception) -> Problem:

@@ -1,4 +1,4 @@
-"""Events that come by the clock: steps, memory, and once the peak bandwidth.
+"""Events that come by the clock: steps, memory, and in quiet moments the peak bandwidth.
 
 Knows when; what a step was is ``measure``'s.
 """
@@ -14,9 +14,23 @@ from engine_bridge.child import llama
 from engine_bridge.child.engine import Engine
 from engine_bridge.child.threads import threads_of
 from engine_bridge.protocol import BandwidthMeasured, Event, Logged, MemoryMeasured
+from engine_bridge.settings.config import EngineConfig
 
 _STEPS_EVERY_NS = 100_000_000
 _MEMORY_EVERY_NS = 1_000_000_000
+# The peak is read at full speed for some tenths of a second: never in the way of an answer, and
+# several times, since another program may disturb one reading but not all.
+_QUIET_NS = 1_500_000_000
+_PEAK_EVERY_NS = 20_000_000_000
+_MOST_PEAKS = 5
+
+
+class _Peak:
+    """What was measured with one number of threads: the best so far, and how often."""
+
+    def __init__(self) -> None:
+        self.best_bytes_per_s = 0.0
+        self.runs = 0
 
 
 class Reports:
@@ -35,6 +49,10 @@ class Reports:
         measure_bandwidth: Callable[[int], float] | None,
     ) -> None:
         """Nothing is due yet but memory."""
+        self._peaks: dict[int, _Peak] = {}
+        self._threads = 0
+        self._quiet_since_ns = clock()
+        self._peak_due_ns = 0
         self._emit = emit
         self._clock = clock
         self._measure_bandwidth = measure_bandwidth
@@ -50,48 +68,80 @@ class Reports:
 
     def wait_s(self) -> float:
         """Seconds until something is due."""
-        due = self._memory_due_ns
+        due = self._memory_due_ns  # often enough for the peak as well
         if self._has_news:
             due = min(due, self._steps_due_ns)
         return max(0.0, (due - self._clock()) / 1e9)
 
-    def turn(self, engine: Engine | None) -> None:
-        """Send what is due."""
+    def turn(self, engine: Engine | None, *, is_quiet: bool) -> None:
+        """Send what is due.
+
+        Args:
+            engine: What runs.
+            is_quiet: Whether neither a request nor a load is under way.
+        """
         now = self._clock()
         if engine is not None:
-            self._has_news = self._has_news or engine.batcher.meter.has_steps
+            has_steps = engine.batcher.meter.has_steps
+            self._has_news = self._has_news or has_steps
+            is_quiet = is_quiet and not has_steps
             if self._has_news and now >= self._steps_due_ns:
                 self._has_news = False
                 self._steps_due_ns = now + _STEPS_EVERY_NS
                 self._emit(engine.batcher.meter.report(now, engine.batcher.slot_facts()))
+            self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
             self._emit(self._memory(now))
-
-    def measure_peak(self, engine: Engine) -> None:
-        """Measure the peak bandwidth in the background, the first time this is called."""
-        if self._measure_bandwidth is None:
-            return
-        measure, self._measure_bandwidth = self._measure_bandwidth, None
-        threads, _ = threads_of(engine.config)
-        self._thread = threading.Thread(
-            target=self._measure_peak, args=(measure, threads), name="bandwidth", daemon=True
-        )
-        self._thread.start()
 
     def close(self) -> None:
         """Wait for a measurement under way."""
         if self._thread is not None:
             self._thread.join()
 
-    def _measure_peak(self, measure: Callable[[int], float], threads: int) -> None:
-        try:
-            peak = measure(threads)
-        except (MemoryError, ValueError) as error:
-            self._emit(Logged("warning", str(error)))
+    def _see_to_peak(self, config: EngineConfig, now_ns: int, *, is_quiet: bool) -> None:
+        """Measure the peak in the background if it is quiet and time for it."""
+        if self._measure_bandwidth is None:
             return
+        if not is_quiet:
+            self._quiet_since_ns = now_ns
+        threads, _ = threads_of(config)
+        peak = self._peaks.setdefault(threads, _Peak())
+        if threads != self._threads:
+            self._threads = threads
+            self._peak_due_ns = 0
+            if peak.best_bytes_per_s:
+                self._tell_peak(threads, peak)
+        if now_ns < max(self._peak_due_ns, self._quiet_since_ns + _QUIET_NS):
+            return
+        if peak.runs >= _MOST_PEAKS or (self._thread is not None and self._thread.is_alive()):
+            return
+        peak.runs += 1
+        self._peak_due_ns = now_ns + _PEAK_EVERY_NS
+        self._thread = threading.Thread(
+            target=self._measure_peak,
+            args=(self._measure_bandwidth, threads, peak),
+            name="bandwidth",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def _measure_peak(self, measure: Callable[[int], float], threads: int, peak: _Peak) -> None:
+        try:
+            read_bytes_per_s = measure(threads)
+        except (MemoryError, ValueError) as error:
+            if peak.runs == 1:
+                self._emit(Logged("warning", str(error)))
+            return
+        if read_bytes_per_s <= peak.best_bytes_per_s:
+            return
+        peak.best_bytes_per_s = read_bytes_per_s
+        if threads == self._threads:  # else it is told when that number is chosen again
+            self._tell_peak(threads, peak)
+
+    def _tell_peak(self, threads: int, peak: _Peak) -> None:
         how = f"best read by {threads} threads" if threads > 1 else "best read by one thread"
-        self._emit(BandwidthMeasured(peak_bytes_per_s=peak, threads=threads, how=how))
+        self._emit(BandwidthMeasured(peak.best_bytes_per_s, threads, how))
 
     def _memory(self, now_ns: int) -> MemoryMeasured:
         info = self._process.memory_info()

@@ -53,6 +53,11 @@ class Requests:
         """Whether there is a step to compute."""
         return self.engine is not None and bool(self.engine.batcher.streams)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no request at all, not even one that is prepared or waits."""
+        return not (self.is_busy or self._preparing or self._line or self._held)
+
     def turn(self) -> None:
         """Give free slots to those who wait, then compute a step."""
         if self.engine is None:
@@ -84,25 +89,33 @@ class Requests:
         """
         if self._is_known(command.request_id):
             self._refuse(command, f"Request {command.request_id} is already under way.")
+        elif command.max_new_tok is not None and command.max_new_tok < -1:
+            self._refuse(
+                command,
+                f"An answer of at most {command.max_new_tok:,} tokens is impossible. Ask for 0 or "
+                "more, or −1 for no limit but the context.",
+            )
         elif not (command.messages or command.prompt_tokens):
             self._refuse(command, "There is nothing to answer: the conversation is empty.")
-        elif self.engine is not None:
-            self._prepare(command, received_ns)
-        elif is_loading:
-            self._held.append((command, received_ns))
         else:
-            self._refuse(command, "No model is loaded. Choose one and load it first.")
+            self._take(command, received_ns, is_loading)
 
-    def prompt_ready(self, ready: PromptReady) -> None:
-        """A prompt is tokenised: let it wait for a slot."""
+    def prompt_ready(self, ready: PromptReady, *, is_loading: bool) -> None:
+        """A prompt is tokenised: let it wait for a slot.
+
+        Args:
+            ready: The prompt.
+            is_loading: Whether a model is on its way that could take it.
+        """
         command = ready.command
-        if self._preparing.pop(command.request_id, None) is None:
-            return  # cancelled meanwhile, and answered then
+        # Cancelled meanwhile, and answered then; the number may belong to another request by now.
+        if self._preparing.get(command.request_id) is not command:
+            return
+        del self._preparing[command.request_id]
         if self.engine is None or ready.source is not self.engine.source:
-            self._hold_or_prepare(command, ready.received_ns)  # the model changed meanwhile
+            self._take(command, ready.received_ns, is_loading)  # the model changed meanwhile
             return
         problem = ready.problem or self._size_problem(len(ready.tokens), self.engine)
-        problem = problem or _token_problem(ready, self.engine)
         if problem is not None:
             self._emit(Refused("generate", command.request_id, problem))
             return
@@ -191,17 +204,19 @@ class Requests:
         held = any(command.request_id == request_id for command, _ in self._held)
         return running or waits or held or request_id in self._preparing
 
-    def _hold_or_prepare(self, command: Generate, received_ns: int) -> None:
-        if self.engine is None:
+    def _take(self, command: Generate, received_ns: int, is_loading: bool) -> None:
+        if self.engine is not None:
+            self._prepare(command, received_ns)
+        elif is_loading:
             self._held.append((command, received_ns))
         else:
-            self._prepare(command, received_ns)
+            self._refuse(command, "No model is loaded. Choose one and load it first.")
 
     def _prepare(self, command: Generate, received_ns: int) -> None:
         assert self.engine is not None
-        self._preparing[command.request_id] = command
         if not all(command.stop):
             command = msgspec.structs.replace(command, stop=tuple(filter(None, command.stop)))
+        self._preparing[command.request_id] = command
         self._worker.prepare(command, received_ns, self.engine.source)
 
     def _refuse(self, command: Generate, sentence: str) -> None:
@@ -223,10 +238,12 @@ def _too_long(prompt_tok: int, cap_tok: int, config: EngineConfig, trained_tok: 
     if trained_tok:
         wanted = min(wanted, max(trained_tok, cap_tok))
     if wanted <= prompt_tok:
+        why = ", which is as far as this model was trained."
+        if cap_tok < trained_tok:
+            why = f"; a larger one would not help, as this model was trained for {trained_tok:,}."
         return Problem(
             ("ctx_per_slot_tok",),
-            f"{sentence}, which is as far as this model was trained. Shorten the prompt, or take a "
-            "model with a longer context.",
+            f"{sentence}{why} Shorten the prompt, or take a model with a longer context.",
         )
     fix: dict[str, int | float | str | bool] = {"ctx_per_slot_tok": wanted}
     if config.kv_unified and config.pool_tok < wanted:
@@ -236,10 +253,3 @@ def _too_long(prompt_tok: int, cap_tok: int, config: EngineConfig, trained_tok: 
         f"{sentence}, its answer included. Shorten the prompt, or give each slot {wanted:,}.",
         fix,
     )
-
-
-def _token_problem(ready: PromptReady, engine: Engine) -> Problem | None:
-    vocab = engine.facts.vocab or engine.source.model.vocab
-    if ready.tokens.min() >= 0 and ready.tokens.max() < vocab:
-        return None
-    return Problem((), f"The prompt holds token numbers outside the vocabulary of {vocab:,}.")

@@ -47,11 +47,12 @@ class InProcess:
         self,
         renderer: Renderer | None = None,
         measure_bandwidth: Callable[[int], float] | None = None,
+        clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self.events: list[Event] = []
         self.inbox = Inbox()
         self.loop = EngineLoop(
-            self.inbox, self.events.append, renderer or NoTemplates(), measure_bandwidth
+            self.inbox, self.events.append, renderer or NoTemplates(), measure_bandwidth, clock
         )
         self._number = 0
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from engine_bridge.child import llama, loader
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
+    CancelLoad,
+    Forget,
     Load,
     LoadProgressed,
-    Logged,
     Refused,
+    RequestFinished,
     StepsMeasured,
     TokensDelivered,
+    Unloaded,
 )
+from engine_bridge.settings.rules import Problem
 from tests import models
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 
@@ -135,6 +145,8 @@ def test_that_an_engine_without_any_context_says_so(
     assert "neither could the old one" in refused.problem.message
     assert desk.finished(request_id).reason == "failed"
     assert "No model" in desk.refused(desk.ask(random_tokens(8))).problem.message
+    (lost,) = desk.all_of(Unloaded)
+    assert lost.sentence == refused.problem.message
     desk.load(config)
     assert desk.answer(random_tokens(8), max_new_tok=2)[1].timing.new_tok >= 1
 
@@ -172,29 +184,153 @@ def test_that_answers_go_on_until_another_model_stands(
 
 
 def test_that_a_model_that_had_to_make_room_comes_back(
-    desk: InProcess, few_words_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk.load(tiny_config(few_words_path))
+    config = tiny_config(few_words_path)
+    desk.load(config)
     whole, _ = desk.answer(random_tokens(8), max_new_tok=20, ignore_eog=True)
-
-    def no_room(facts: object, config: object, running: object) -> object:
-        return None if running is not None else "not both"
-
-    def broken(*_: object, **__: object) -> llama.Model:
-        raise llama.LlamaError("tensor 'blk.0.attn_q.weight' data is not within the file bounds")
-
+    gate = _Gate(monkeypatch, _broken_file)
     request_id = desk.number()
-    with monkeypatch.context() as patch:
-        patch.setattr(loader, "memory_problem", no_room)
-        patch.setattr(llama.Model, "load", broken)
-        desk.send(Load(request_id, tiny_config(few_words_path)))
-        answer = desk.answer_to(request_id)
-        patch.undo()
-        assert isinstance(answer, Refused)
+    desk.send(Load(request_id, config))
+    gate.next_one()
+    assert isinstance(desk.answer_to(request_id), Refused)
+    assert len(desk.all_of(Unloaded)) == 1
     held = desk.ask(random_tokens(8), max_new_tok=20, ignore_eog=True)
+    gate.next_one()
     desk.finished(held)
     assert desk.text(held) == whole
-    assert any("loaded again" in event.text for event in desk.all_of(Logged))
+    back = desk.all_of(Applied)[-1]
+    assert (back.request_id, back.config) == (0, config)
+    assert back.model is not None
+
+
+def test_that_a_load_takes_the_place_of_a_model_on_its_way_back(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One load at a time, every one answered, and the old model is not forgotten."""
+    config = tiny_config(few_words_path)
+    desk.load(config)
+    gate = _Gate(monkeypatch, None, _broken_file)
+    first, second = desk.number(), desk.number()
+    desk.send(Load(first, config.with_values({"slots": 2})))
+    desk.until(lambda: gate.waiting == 1)
+    desk.send(CancelLoad())
+    assert desk.refused(first).is_cancelled
+    desk.send(Load(second, config.with_values({"slots": 3})))
+    for _ in range(20):
+        desk.inbox.put(Forget("nobody"))
+        desk.loop.turn()
+    assert gate.waiting == 1, "the next load waits for the end of the one given up"
+    gate.next_one()
+    gate.next_one()
+    assert not desk.refused(second).is_cancelled
+    gate.next_one()
+    desk.until(lambda: desk.all_of(Applied)[-1].request_id == 0)
+    assert desk.all_of(Applied)[-1].config == config
+    assert gate.most_at_once == 1
+    assert len(desk.all_of(Refused)) == 2
+
+
+def test_that_the_return_of_a_model_can_be_cancelled(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny_config(few_words_path)
+    desk.load(config)
+    gate = _Gate(monkeypatch, _broken_file)
+    request_id = desk.number()
+    desk.send(Load(request_id, config))
+    gate.next_one()
+    desk.refused(request_id)
+    held = desk.ask(random_tokens(8))
+    desk.until(lambda: gate.waiting == 1)
+    desk.send(CancelLoad())
+    desk.until(lambda: len(desk.all_of(Unloaded)) == 2)
+    assert "cancelled" in desk.all_of(Unloaded)[1].sentence
+    assert desk.refused(held).command == "generate"
+    gate.next_one()
+    monkeypatch.undo()
+    desk.load(config)
+    assert desk.answer(random_tokens(8), max_new_tok=2)[1].timing.new_tok >= 1
+
+
+def test_that_a_model_that_does_not_come_back_is_told(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.load(tiny_config(few_words_path))
+    gate = _Gate(monkeypatch, _broken_file, _broken_file)
+    request_id = desk.number()
+    desk.send(Load(request_id, tiny_config(few_words_path)))
+    gate.next_one()
+    gate.next_one()
+    desk.until(lambda: len(desk.all_of(Unloaded)) == 2)
+    assert "file bounds" in desk.all_of(Unloaded)[1].sentence
+    assert "No model" in desk.refused(desk.ask(random_tokens(8))).problem.message
+
+
+def test_that_a_load_that_fails_by_our_fault_is_answered(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    with monkeypatch.context() as patch:
+
+        def closing(kind: type[llama.Model] | type[llama.Context], name: str) -> None:
+            close = kind.close
+
+            def noted(self: Any) -> None:
+                closed.append(name)
+                close(self)
+
+            patch.setattr(kind, "close", noted)
+
+        def mistaken(_: object) -> object:
+            raise KeyError("a mistake")
+
+        closing(llama.Context, "context")
+        closing(llama.Model, "model")
+        patch.setattr(loader, "PromptSource", mistaken)
+        request_id = desk.number()
+        desk.send(Load(request_id, tiny_config(few_words_path)))
+        assert "a mistake" in desk.refused(request_id).problem.message
+    assert closed == ["context", "model"]
+    desk.load(tiny_config(few_words_path))
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"threads": 10_000}, "outside 1 to 512"),
+        ({"threads": 4 * (os.cpu_count() or 1) + 1}, "processors"),
+        ({"threads_batch": 4 * (os.cpu_count() or 1) + 1}, "processors"),
+        ({"repeat_last_n_tok": 10**9}, "65,536"),
+        ({"prefill_chunk_tok": 0}, "outside"),
+        ({"top_k": -7}, "outside"),
+    ],
+)
+def test_that_a_live_change_that_breaks_a_rule_is_refused(
+    desk: InProcess, few_words_path: Path, values: dict[str, int], says: str
+) -> None:
+    config = tiny_config(few_words_path)
+    desk.load(config)
+    refused = desk.apply(msgspec.structs.replace(config, **values))
+    assert isinstance(refused, Refused)
+    assert says in refused.problem.message
+    assert desk.batcher.config == config
+    assert desk.answer(random_tokens(8), max_new_tok=2)[1].timing.new_tok >= 1
+
+
+@pytest.mark.parametrize("values", [{"prefill_chunk_tok": 64}, {"ctx_per_slot_tok": 1024}])
+def test_that_other_changes_leave_the_random_numbers_alone(
+    desk: InProcess, few_words_path: Path, values: dict[str, object]
+) -> None:
+    config = tiny_config(few_words_path, temperature=1.0, seed=42, **_EXACT)
+    desk.load(config)
+    whole, _ = desk.answer(random_tokens(8), max_new_tok=100, ignore_eog=True)
+    request_id = desk.ask(random_tokens(8), max_new_tok=100, ignore_eog=True)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, request_id)))
+    assert isinstance(desk.apply(config.with_values(values)), Applied)
+    assert not desk.all_of(RequestFinished, request_id)
+    desk.finished(request_id)
+    assert desk.text(request_id) == whole
 
 
 def test_that_slots_are_reported_after_a_change(desk: InProcess, few_words_path: Path) -> None:
@@ -204,12 +340,106 @@ def test_that_slots_are_reported_after_a_change(desk: InProcess, few_words_path:
     desk.until(lambda: any(len(e.slots) == 3 for e in desk.all_of(StepsMeasured)))
 
 
-def test_that_the_peak_is_measured_once_after_the_first_load(few_words_path: Path) -> None:
-    desk = InProcess(measure_bandwidth=lambda threads: 1e9 * threads)
-    with desk:
-        desk.load(tiny_config(few_words_path))
-        desk.until(lambda: bool(desk.all_of(BandwidthMeasured)))
-        desk.load(tiny_config(few_words_path))
+class _Gate:
+    """Loads that wait to be let through, and fail if told to; two models never fit at once."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *faults: Callable[[], None] | None) -> None:
+        self.waiting = self.most_at_once = 0
+        self._faults = list(faults)
+        self._open = threading.Semaphore(0)
+        self._load = llama.Model.load
+        self._beside = set[int]()
+        patch.setattr(loader, "memory_problem", self._memory_problem)
+        patch.setattr(llama.Model, "load", self._wait)
+
+    def next_one(self) -> None:
+        """Let the next load through, whether it is there or comes later."""
+        self._open.release()
+
+    def _memory_problem(self, _: object, __: object, running: object) -> Problem | None:
+        """A job beside a running model asks twice: whether it fits instead of it, and beside it."""
+        me = threading.get_ident()
+        if running is not None:
+            self._beside.add(me)
+        elif me in self._beside:
+            self._beside.remove(me)
+            return Problem((), "not both")
+        return None
+
+    def _wait(self, *args: Any, **rest: Any) -> llama.Model:
+        self.waiting += 1
+        self.most_at_once = max(self.most_at_once, self.waiting)
+        self._open.acquire()
+        self.waiting -= 1
+        fault = self._faults.pop(0) if self._faults else None
+        if fault is not None:
+            fault()
+        return self._load(*args, **rest)
+
+
+def _broken_file() -> None:
+    raise llama.LlamaError("tensor 'blk.0.attn_q.weight' data is not within the file bounds")
+
+
+class _Peaks:
+    """A clock that is put forward, and a machine that reads faster and slower."""
+
+    def __init__(self, *rates: float) -> None:
+        self.ahead_ns = 0
+        self.asked: list[int] = []
+        self._rates = list(rates)
+
+    def clock(self) -> int:
+        return time.perf_counter_ns() + self.ahead_ns
+
+    def measure(self, threads: int) -> float:
+        self.asked.append(threads)
+        return self._rates.pop(0)
+
+    def wait(self, desk: InProcess, seconds: float, runs: int) -> None:
+        """Let ``seconds`` pass; until then ``runs`` measurements were to be made."""
+        self.ahead_ns += round(seconds * 1e9)
+        desk.until(lambda: len(self.asked) >= runs)
+        peak = next((t for t in threading.enumerate() if t.name == "bandwidth"), None)
+        if peak is not None:
+            peak.join()
+
+
+def test_that_the_peak_is_measured_in_quiet_moments_and_the_best_counts(
+    few_words_path: Path,
+) -> None:
+    peaks = _Peaks(5e9, 4e9, 7e9, 6e9, 3e9, 9e9)
+    with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
+        config = tiny_config(few_words_path)
+        desk.load(config)
         desk.answer(random_tokens(8), max_new_tok=2)
-    (measured,) = desk.all_of(BandwidthMeasured)
-    assert (measured.peak_bytes_per_s, measured.threads) == (1e9, 1)
+        for runs in range(1, 6):
+            peaks.wait(desk, 21, runs)
+        assert [e.peak_bytes_per_s for e in desk.all_of(BandwidthMeasured)] == [5e9, 7e9]
+        peaks.ahead_ns += 100 * 10**9
+        for _ in range(3):
+            desk.inbox.put(Forget("nobody"))
+            desk.loop.turn()
+        assert peaks.asked == [1] * 5, "often enough"
+        desk.apply(config.with_values({"threads": 2}))
+        peaks.wait(desk, 2, 6)
+        told = [(e.peak_bytes_per_s, e.threads) for e in desk.all_of(BandwidthMeasured)]
+        assert told[2:] == [(9e9, 2)]
+        desk.apply(config)
+        desk.until(lambda: len(desk.all_of(BandwidthMeasured)) == 4)
+        assert desk.all_of(BandwidthMeasured)[3].peak_bytes_per_s == 7e9
+        assert len(peaks.asked) == 6
+
+
+def test_that_the_peak_is_never_measured_beside_an_answer(few_words_path: Path) -> None:
+    peaks = _Peaks(5e9)
+    with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
+        desk.load(tiny_config(few_words_path, ctx_per_slot_tok=4096))
+        request_id = desk.ask(random_tokens(8), ignore_eog=True, max_new_tok=50)
+        while not desk.all_of(RequestFinished, request_id):
+            peaks.ahead_ns += 5 * 10**9
+            desk.loop.turn()
+        desk.inbox.put(Forget("nobody"))
+        desk.loop.turn()
+        assert not peaks.asked
+        peaks.wait(desk, 1.6, 1)

@@ -9,7 +9,18 @@ import gguf
 import numpy as np
 import pytest
 
-from engine_bridge.protocol import Applied, Apply, ChatMessage, Generate, Load, Refused
+from engine_bridge.protocol import (
+    Applied,
+    Apply,
+    Cancel,
+    CancelLoad,
+    ChatMessage,
+    Forget,
+    Generate,
+    Load,
+    LoadProgressed,
+    Refused,
+)
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
@@ -96,6 +107,43 @@ def test_that_a_file_that_is_no_model_is_refused_in_a_sentence(
     assert desk.answer(random_tokens(8), max_new_tok=10, ignore_eog=True)[0] == whole
 
 
+@pytest.mark.parametrize("missing", [b"<0x0A>", b"<0x42>"])
+def test_that_a_file_that_would_abort_the_engine_is_refused_beside_a_model(
+    desk: InProcess, few_words_path: Path, tmp_path: Path, missing: bytes
+) -> None:
+    """A token that stands twice ends llama.cpp; a header cannot tell."""
+    desk.load(tiny_config(few_words_path))
+    whole, _ = desk.answer(random_tokens(8), max_new_tok=10, ignore_eog=True)
+    harmful = tmp_path / "harmful.gguf"
+    harmful.write_bytes(few_words_path.read_bytes().replace(missing, b"<0x41>", 1))
+    request_id = desk.number()
+    desk.send(Load(request_id, tiny_config(harmful)))
+    refused = desk.refused(request_id)
+    assert "harmful.gguf" in refused.problem.message
+    assert "damaged" in refused.problem.message
+    assert desk.answer(random_tokens(8), max_new_tok=10, ignore_eog=True)[0] == whole
+
+
+def test_that_looking_at_a_file_can_be_cancelled(
+    desk: InProcess, few_words_path: Path, tmp_path: Path
+) -> None:
+    config = tiny_config(few_words_path)
+    desk.load(config)
+    stranger = write_tiny_llama(tmp_path / "stranger.gguf", TinyLlama(vocab_tok=512))
+    request_id = desk.number()
+    desk.send(Load(request_id, tiny_config(stranger)))
+
+    def is_looking() -> bool:
+        desk.send(Forget("nobody"))  # or the loop sleeps until the look is over
+        return any(event.stage == "Trying the file" for event in desk.all_of(LoadProgressed))
+
+    desk.until(is_looking)
+    desk.send(CancelLoad())
+    assert desk.refused(request_id).is_cancelled
+    desk.load(config)
+    assert not desk.all_of(Applied, request_id)
+
+
 @pytest.mark.parametrize(
     ("values", "says", "fix"),
     [
@@ -159,6 +207,16 @@ def test_that_a_prompt_beyond_training_has_no_false_repair(
     assert not refused.problem.fix
 
 
+def test_that_a_prompt_beyond_training_says_so_where_the_slot_is_smaller(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path, ctx_per_slot_tok=1024))
+    refused = desk.refused(desk.ask(random_tokens(5000)))
+    assert "holds 1,024; a larger one would not help" in refused.problem.message
+    assert "trained for 4,096" in refused.problem.message
+    assert not refused.problem.fix
+
+
 def test_that_requests_without_a_model_are_refused(desk: InProcess) -> None:
     assert "No model" in desk.refused(desk.ask(random_tokens(8))).problem.message
     request_id = desk.number()
@@ -171,6 +229,13 @@ def test_that_empty_and_foreign_prompts_are_refused(desk: InProcess, few_words_p
     assert "empty" in desk.refused(desk.ask([])).problem.message
     assert "vocabulary" in desk.refused(desk.ask([5, 99_999])).problem.message
     assert "vocabulary" in desk.refused(desk.ask([5, -1])).problem.message
+    assert "vocabulary" in desk.refused(desk.ask([5, 2**31])).problem.message
+    assert "vocabulary" in desk.refused(desk.ask([5, 2**63])).problem.message
+
+
+def test_that_an_impossible_length_is_refused(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path))
+    assert "-99" in desk.refused(desk.ask(random_tokens(8), max_new_tok=-99)).problem.message
 
 
 def test_that_a_number_in_use_is_refused(desk: InProcess, few_words_path: Path) -> None:
@@ -180,6 +245,37 @@ def test_that_a_number_in_use_is_refused(desk: InProcess, few_words_path: Path) 
     desk.send(Generate(first, "b", (ChatMessage("user", "x"),), as_completion=True))
     assert "already under way" in desk.refused(first).problem.message
     assert desk.finished(first).reason == "token_limit"
+
+
+def test_that_a_number_used_again_answers_its_own_prompt(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path))
+    number = desk.number()
+    for tokens in (random_tokens(30), random_tokens(7)):
+        desk.send(Cancel(number))
+        desk.send(Generate(number, "a", (), prompt_tokens=tuple(tokens), max_new_tok=2))
+    assert desk.finished(number).timing.prompt_tok == 7
+    assert desk.refused(number).is_cancelled
+    assert desk.started(number).prompt_tok == 7
+
+
+def test_that_a_prompt_that_is_ready_too_late_is_refused(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    """The model is lost, and those who waited answered, while a prompt is still prepared."""
+    desk.load(tiny_config(few_words_path))
+    requests = desk.loop._requests
+    with requests._worker.lock:
+        number = desk.number()
+        desk.send(Generate(number, "a", (ChatMessage("user", "x"),), as_completion=True))
+        desk.loop.turn()
+    engine = requests.engine
+    requests.engine = None
+    try:
+        assert "No model" in desk.refused(number).problem.message
+    finally:
+        requests.engine = engine
 
 
 def test_that_a_change_during_a_load_is_refused(desk: InProcess, few_words_path: Path) -> None:
