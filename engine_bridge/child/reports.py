@@ -112,7 +112,9 @@ class Reports:
             self._peak_due_ns = 0
             if peak.best_bytes_per_s:
                 self._tell_peak(threads, peak)
-        if now_ns < max(self._peak_due_ns, self._quiet_since_ns + _QUIET_NS):
+        # The first reading comes at the end of the load: until then no bar has a top.
+        quiet_ns = _QUIET_NS if peak.runs else 0
+        if not is_quiet or now_ns < max(self._peak_due_ns, self._quiet_since_ns + quiet_ns):
             return
         if peak.runs >= _MOST_PEAKS or (self._thread is not None and self._thread.is_alive()):
             return
