@@ -123,7 +123,13 @@ def _look(config: EngineConfig) -> Looked:
         return Looked(str(error))
     # A vocabulary without a token for the line feed only harms who reads a text with it.
     model.tokenize("\na", add_special=True, parse_special=True)
-    model.close()
+    try:
+        # Some headers harm only where the graph is built.
+        llama.Context.create(model, config, quiet=True).close()
+    except llama.LlamaError as error:
+        return Looked(str(error))
+    finally:
+        model.close()
     return Looked("")
 
 
