@@ -29,6 +29,7 @@ class CellPlan:
         prompt_tok: Tokens of every prompt.
         new_tok: Tokens every stream generates.
         temperature: 0 takes the likeliest token.
+        threads: Threads of both programs; None takes every core.
     """
 
     model: str
@@ -38,6 +39,7 @@ class CellPlan:
     prompt_tok: int
     new_tok: int
     temperature: float = 0.0
+    threads: int | None = None
 
     @property
     def layout(self) -> Layout:
@@ -46,7 +48,7 @@ class CellPlan:
             model=self.path,
             slots=self.streams,
             ctx_per_slot_tok=pad_context_tok(self.prompt_tok + self.new_tok + 1),
-            threads=usable_cores(),
+            threads=self.threads or usable_cores(),
             temperature=self.temperature,
         )
 
