@@ -83,10 +83,12 @@ def tiny_mamba_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind() -> Iterator[None]:
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves a thread, child process, active timer or window behind."""
+    # The census of Qt looks at every Python object: too dear for tests that ask for no application.
+    uses_qt = "qapp" in request.fixturenames
     threads, children = set(threading.enumerate()), set(psutil.Process().children(recursive=True))
-    qt_before = _qt_objects()
+    qt_before = _qt_objects() if uses_qt else {}
     yield
     new_threads = [thread for thread in threading.enumerate() if thread not in threads]
     for thread in new_threads:
@@ -95,7 +97,8 @@ def nothing_left_behind() -> Iterator[None]:
     _, alive = psutil.wait_procs(new_children, timeout=_FAREWELL_S)
     left = [f"thread {thread.name}" for thread in new_threads if thread.is_alive()]
     left += [f"child process {' '.join(_command(child))}" for child in alive]
-    left += [text for key, text in _qt_objects(qt_before).items() if key not in qt_before]
+    if uses_qt:
+        left += [text for key, text in _qt_objects(qt_before).items() if key not in qt_before]
     for child in alive:
         child.kill()
     if left:

@@ -382,7 +382,7 @@ VALID = Gguf().file()
     keep=st.integers(0, len(VALID)),
 )
 @settings(
-    max_examples=300, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_that_no_damage_raises_anything_but_a_sentence(
     tmp_path: Path, changes: list[tuple[int, bytes]], keep: int
