@@ -84,6 +84,7 @@ class Session(QObject):
         self._redo: list[EngineConfig] = []
         self._numbers = itertools.count(1)
         self._pending: Load | Apply | None = None
+        self._cancelled: Load | None = None
         self._is_engine_empty = True
         self._seconds: dict[Applies, float] = {}
         self._load_path = start.model_path
@@ -245,7 +246,9 @@ class Session(QObject):
 
     def cancel_load(self) -> None:
         """Give up the load under way."""
-        if isinstance(self._pending, Load):
+        # Once only: a second one would give up the old model as well, on its way back.
+        if isinstance(self._pending, Load) and self._cancelled is not self._pending:
+            self._cancelled = self._pending
             self._client.send(CancelLoad())
 
     def apply(self) -> None:
