@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench; the exit code is 1 if something could not be measured."""
     args = _parse(arguments)
     # Told to end, it must not leave the programs under test behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("make bench: told to end"))
     # Whoever asks for the bench asks for its models.
     os.environ.setdefault("TUNEDECK_FETCH", "1")
     try:
