@@ -38,8 +38,8 @@ class BenchModel:
         name: Name in the report.
         find: Gives its file.
         prompt_tok: Tokens of a prompt.
-        new_tok: Tokens each stream generates, by number of streams; with the prompts 2 to 4 s a
-            run on two cores.
+        new_tok: Tokens each stream generates, by number of streams; with the prompts 1 to 3 s a
+            run on two cores, so that the whole stays below ten minutes.
         pairs: Pairs of runs in a cell, 7 at least.
         threads: Threads of both programs; None takes every core.
     """
@@ -61,13 +61,13 @@ MODELS = {
     # Short runs, which the scheduler's whims hit hardest: more of them. One thread, so that a core
     # is left for what this model is here to measure: with steps of 0.3 ms and spinning threads on
     # every core, client, pipe and HTTP threads would wait for the system's time slices.
-    "tiny": BenchModel("tiny", _tiny, 128, {1: 1536, 4: 1024, 8: 512}, pairs=11, threads=1),
-    "gemma": BenchModel("gemma-3-270m", models.find_gemma, 128, {1: 160, 4: 64, 8: 48}),
+    "tiny": BenchModel("tiny", _tiny, 128, {1: 1024, 4: 384, 8: 256}, pairs=9, threads=1),
+    "gemma": BenchModel("gemma-3-270m", models.find_gemma, 96, {1: 112, 4: 48, 8: 40}),
     "qwen": BenchModel(
         "qwen2.5-coder-0.5b",
         lambda: models.find_packaged(models.QWEN_05B),
-        64,
-        {1: 96, 4: 40, 8: 24},
+        48,
+        {1: 72, 4: 32, 8: 20},
     ),
 }
 

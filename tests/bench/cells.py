@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from engine_bridge.settings.config import pad_context_tok
 from tests.bench import stats
 from tests.bench.machine import QUIET_SHARE, Bystanders, idle_cores, usable_cores
 from tests.bench.work import Contender, Layout, RunFigures, Work, random_work
+
+_WARM_UP_TOK = 8
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,9 @@ def measure(
 def _measure_started(
     plan: CellPlan, engine: Contender, peer: Contender, pairs: int, patience_s: float
 ) -> CellResult:
+    warm_up = dataclasses.replace(plan.work(seed=0), new_tok=_WARM_UP_TOK)
     for contender in (engine, peer):
-        contender.run(plan.work(seed=0))
+        contender.run(warm_up)
     idle = idle_cores(engine.pid) + idle_cores(peer.pid)
     bystanders = Bystanders([engine.pid, peer.pid])
     engine_runs: list[RunFigures] = []
