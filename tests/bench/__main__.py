@@ -117,7 +117,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="llama-server on both sides: how far from 1 the noise alone goes",
     )
-    return parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
+    if args.pairs is not None and args.pairs < 2:
+        parser.error("--pairs takes 2 or more: one pair says nothing of the spread")
+    return args
 
 
 def _bench_engine(args: argparse.Namespace, binary: Path) -> None:

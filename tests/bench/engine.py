@@ -167,6 +167,8 @@ class Engine:
         try:
             self._process.send(protocol.Load(request_id=self._process.next_id(), config=config))
             self._process.wait_for(protocol.Applied, _START_S)
+            # After its first load it measures the memory's bandwidth, with all cores.
+            self._process.wait_for(protocol.BandwidthMeasured, _START_S)
         except ContenderError:
             self._process.close()
             raise

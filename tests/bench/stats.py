@@ -7,6 +7,7 @@ of the two geometric means; its interval comes from resampling whole pairs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,25 +66,40 @@ def ratio(gains: NDArray[np.float64]) -> Ratio:
 def geometric_mean(cells: Sequence[NDArray[np.float64]]) -> Ratio:
     """Geometric mean over cells of equal weight; pairs are resampled within their cell.
 
+    Args:
+        cells: ``log_gains`` of each cell, at least two pairs in each.
+
     Raises:
-        ValueError: If there is no cell.
+        ValueError: If there is no cell, or one of a single pair, which says nothing of spread.
     """
     if not cells:
         raise ValueError("No cell was measured.")
-    generator = np.random.default_rng(SEED)
-    resampled = np.zeros(RESAMPLES)
-    for gains in cells:
-        picks = generator.integers(0, gains.size, size=(RESAMPLES, gains.size))
-        resampled += gains[picks].mean(axis=1)
-    resampled /= len(cells)
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    if any(gains.size < 2 for gains in cells):
+        raise ValueError("An interval needs at least two pairs in every cell.")
     value = float(np.mean([gains.mean() for gains in cells]))
-    return Ratio(
-        value=float(np.exp(value)),
-        low=float(np.exp(low)),
-        high=float(np.exp(high)),
-        pairs=sum(gains.size for gains in cells),
-    )
+    error = math.sqrt(sum(gains.var(ddof=1) / gains.size for gains in cells)) / len(cells)
+    low, high = value - error * _t_quantiles(cells)[::-1]
+    return Ratio(math.exp(value), math.exp(low), math.exp(high), sum(g.size for g in cells))
+
+
+def _t_quantiles(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Quantiles of the studentised mean under resampling (bootstrap-t), shape ``(2,)``.
+
+    Plain percentiles of resampled means are 20 % too narrow for seven pairs: they know the spread
+    of these pairs but not that seven pairs tell the spread only roughly.
+    """
+    generator = np.random.default_rng(SEED)
+    shift, variance = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
+    for gains in cells:
+        picks = gains[generator.integers(0, gains.size, size=(RESAMPLES, gains.size))]
+        shift += picks.mean(axis=1) - gains.mean()
+        variance += picks.var(axis=1, ddof=1) / gains.size
+    # Where every pick was the same pair there is no spread to divide by, rounding errors apart.
+    spread = variance > 1e-9 * sum(gains.var() / gains.size for gains in cells)
+    t = shift[spread] / np.sqrt(variance[spread])
+    if t.size == 0:
+        return np.zeros(2)
+    return np.quantile(t, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
 
 
 def geometric_centre(values: Sequence[float]) -> float:

@@ -33,14 +33,14 @@ def test_that_pairing_removes_what_both_runs_of_a_pair_suffered() -> None:
 
 def test_that_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     generator = np.random.default_rng(7)
-    pairs, trials, truth = 15, 200, 0.97
+    pairs, trials, truth = 7, 200, 0.97
     hits = 0
     for _ in range(trials):
         gains = math.log(truth) + 0.05 * generator.standard_normal(pairs)
         ratio = stats.ratio(gains)
         hits += ratio.low <= truth <= ratio.high
-    # Resampling 15 pairs is a little too sure of itself: 92 % is what to expect of it.
-    assert 0.86 <= hits / trials <= 0.99
+    # Plain percentiles of seven resampled pairs hold it in 87 % of the trials.
+    assert 0.90 <= hits / trials <= 0.99
 
 
 def test_that_the_same_runs_give_the_same_interval() -> None:
@@ -66,3 +66,8 @@ def test_that_figures_which_do_not_pair_up_are_refused(
 def test_that_a_mean_over_no_cell_is_refused() -> None:
     with pytest.raises(ValueError, match="No cell"):
         stats.geometric_mean([])
+
+
+def test_that_one_pair_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="two pairs"):
+        stats.ratio(np.array([0.1]))
