@@ -99,7 +99,8 @@ def _t_quantiles(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     t = shift[spread] / np.sqrt(variance[spread])
     if t.size == 0:
         return np.zeros(2)
-    return np.quantile(t, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    quantiles: NDArray[np.float64] = np.quantile(t, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return quantiles
 
 
 def geometric_centre(values: Sequence[float]) -> float:
