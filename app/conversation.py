@@ -1,10 +1,13 @@
-"""One conversation as the user sees it: what was said, what is being said.
+"""One conversation as the user sees it: what was said, is being said, and was said instead.
 
-Pure. Outlives the engine: whatever happens there, the words here stay.
+Pure. Outlives the engine: whatever happens there, the words here stay. Turns form a tree: asking
+again or putting a question otherwise begins a branch beside the old one; nothing is thrown away.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,11 +25,23 @@ class Turn:
         role: Who speaks.
         text: What was said so far.
         end: Why an answer ended, as the engine names it; ``open`` while it is being written.
+        id: Unique in its conversation, ascending in the order of saying.
+        parent: Id of the turn before it; 0 for a first one.
+        made_s: When it began, seconds since 1970.
+        model: Name of the model that answers; empty for the user's turns.
+        figures: What the answer cost, in one line; empty while it is not over.
+        note: Why the answer ended, in words for the reader; empty where that needs none.
     """
 
     role: Literal["user", "assistant"]
     text: str
     end: str = ""
+    id: int = 0
+    parent: int = 0
+    made_s: float = 0.0
+    model: str = ""
+    figures: str = ""
+    note: str = ""
 
 
 @dataclass
@@ -34,20 +49,46 @@ class Conversation:
     """A conversation and its unfinished answer, if there is one.
 
     Attributes:
-        id: Unique in this desk.
+        id: Unique, also as the name of a file.
         number: For the name of a conversation in which nothing was said yet.
         system_prompt: Sent first, empty for none.
-        turns: What was said, oldest first.
+        name: Title given by the user, empty to take the first words.
+        tree: Every turn ever said by id, oldest first; ``turns`` is the branch that is shown.
+        tip: Id of the last turn of the branch that is shown; 0 before the first.
+        next_id: Id of the next turn; never used twice, not even after a turn was taken back.
+        clock_s: Wall clock, for ``Turn.made_s``.
     """
 
     id: str
     number: int
     system_prompt: str = ""
-    turns: list[Turn] = field(default_factory=list)
+    name: str = ""
+    tree: dict[int, Turn] = field(default_factory=dict)
+    tip: int = 0
+    next_id: int = 1
+    clock_s: Callable[[], float] = field(default=time.time, repr=False, compare=False)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The branch that is shown, oldest first."""
+        path = []
+        at = self.tip
+        while at:
+            turn = self.tree[at]
+            path.append(turn)
+            at = turn.parent
+        return tuple(reversed(path))
+
+    @property
+    def last(self) -> Turn | None:
+        """The last turn of the branch that is shown; None before the first."""
+        return self.tree.get(self.tip)
 
     @property
     def title(self) -> str:
-        """First words of the first message, or a number."""
+        """The name given to it, else the first words of the first message, or a number."""
+        if self.name:
+            return self.name
         # A pasted book is not searched through for the sake of its first words.
         first = next((turn.text[:_TITLE_SEARCH].strip() for turn in self.turns if turn.text), "")
         words = " ".join(first.split())
@@ -58,29 +99,101 @@ class Conversation:
     @property
     def is_answering(self) -> bool:
         """Whether an answer is being written."""
-        return bool(self.turns) and self.turns[-1].end == "open"
+        return self.last is not None and self.last.end == "open"
 
     @property
     def can_continue(self) -> bool:
         """Whether the last answer was cut short and could be gone on with."""
-        return bool(self.turns) and self.turns[-1].end in ("token_limit", "cancelled", "failed")
+        return self.last is not None and self.last.end in ("token_limit", "cancelled", "failed")
+
+    # --- What is said -------------------------------------------------------------------
 
     def ask(self, text: str) -> None:
         """The user says ``text``; an empty answer to it is opened."""
-        self.turns.append(Turn("user", text))
+        self._say("user", text)
         self.open_answer()
 
     def open_answer(self) -> None:
         """Begin an answer, or take up the last one where it was cut short."""
-        if self.turns and self.turns[-1].role == "assistant":
-            self.turns[-1].end = "open"
+        if self.last is not None and self.last.role == "assistant":
+            self.last.end = "open"
+            self.last.figures = self.last.note = ""
         else:
-            self.turns.append(Turn("assistant", "", "open"))
+            self._say("assistant", "", end="open")
+
+    def append(self, text: str) -> None:
+        """The answer under way goes on with ``text``."""
+        if self.last is not None and self.is_answering:
+            self.last.text += text
+
+    def finish(self, reason: str, figures: str = "", note: str = "") -> None:
+        """The answer under way ended for ``reason``; what it said so far stays."""
+        if self.last is not None and self.is_answering:
+            self.last.end, self.last.figures, self.last.note = reason, figures, note
+
+    # --- Branches -----------------------------------------------------------------------
+
+    def siblings(self, turn_id: int) -> tuple[int, ...]:
+        """Ids of the turns that answer to the same turn as this one, itself included, oldest first.
+
+        Raises:
+            KeyError: If there is no such turn.
+        """
+        turn = self.tree[turn_id]
+        return tuple(
+            other.id
+            for other in self.tree.values()
+            if other.parent == turn.parent and other.role == turn.role
+        )
+
+    def choose(self, turn_id: int) -> None:
+        """Show the branch that goes through ``turn_id``, to its newest end.
+
+        Raises:
+            KeyError: If there is no such turn.
+            ValueError: While an answer is being written.
+        """
+        self._must_be_quiet()
+        self.tip = self.tree[turn_id].id
+        while True:
+            after = [turn.id for turn in self.tree.values() if turn.parent == self.tip]
+            if not after:
+                return
+            self.tip = after[-1]
+
+    def answer_again(self, turn_id: int) -> None:
+        """Open another answer beside the answer ``turn_id``; the old one stays as a branch.
+
+        Raises:
+            KeyError: If there is no such turn.
+            ValueError: If it is no answer, or while one is being written.
+        """
+        self._must_be_quiet()
+        turn = self.tree[turn_id]
+        if turn.role != "assistant":
+            raise ValueError(f"Turn {turn_id} is a question; only an answer can be given again.")
+        self.tip = turn.parent
+        self._say("assistant", "", end="open")
+
+    def ask_instead(self, turn_id: int, text: str) -> None:
+        """Say ``text`` in the place of the question ``turn_id``; the old branch stays.
+
+        Raises:
+            KeyError: If there is no such turn.
+            ValueError: If it is no question, or while an answer is being written.
+        """
+        self._must_be_quiet()
+        turn = self.tree[turn_id]
+        if turn.role != "user":
+            raise ValueError(f"Turn {turn_id} is an answer; only a question can be put otherwise.")
+        self.tip = turn.parent
+        self.ask(text)
 
     def drop_empty_answer(self) -> None:
         """Take back an answer in which nothing was said, so that a retry starts clean."""
-        if self.turns and self.turns[-1].role == "assistant" and not self.turns[-1].text:
-            self.turns.pop()
+        last = self.last
+        if last is not None and last.role == "assistant" and not last.text:
+            self._forget(last)
 
     def take_back(self) -> str:
         """Take the last question and its empty answer out, as if it had not been asked.
@@ -88,22 +201,15 @@ class Conversation:
         Returns:
             The question; empty where the last turns are something else.
         """
-        turns = self.turns
-        if len(turns) < 2 or turns[-2].role != "user" or turns[-1].text:
+        answer = self.last
+        question = self.tree.get(answer.parent) if answer is not None else None
+        if answer is None or answer.text or question is None or question.role != "user":
             return ""
-        question = turns[-2].text
-        del turns[-2:]
-        return question
+        self._forget(answer)
+        self._forget(question)
+        return question.text
 
-    def append(self, text: str) -> None:
-        """The answer under way goes on with ``text``."""
-        if self.is_answering:
-            self.turns[-1].text += text
-
-    def finish(self, reason: str) -> None:
-        """The answer under way ended for ``reason``; what it said so far stays."""
-        if self.is_answering:
-            self.turns[-1].end = reason
+    # --- For the engine -----------------------------------------------------------------
 
     def to_messages(self) -> tuple[ChatMessage, ...]:
         """What the engine has to be told, the unfinished answer included if it has text.
@@ -124,3 +230,19 @@ class Conversation:
     def to_completion(self) -> tuple[ChatMessage, ...]:
         """The whole text so far as one message, for a base model that only continues text."""
         return (ChatMessage("user", "".join(turn.text for turn in self.turns)),)
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _say(self, role: Literal["user", "assistant"], text: str, end: str = "") -> None:
+        number, self.next_id = self.next_id, self.next_id + 1
+        self.tree[number] = Turn(role, text, end, number, self.tip, self.clock_s())
+        self.tip = number
+
+    def _forget(self, turn: Turn) -> None:
+        """Take a turn out; the branch beside it, if there is one, is not shown by itself."""
+        del self.tree[turn.id]
+        self.tip = turn.parent
+
+    def _must_be_quiet(self) -> None:
+        if self.is_answering:
+            raise ValueError("An answer is being written; stop it or wait for its end first.")

@@ -394,7 +394,8 @@ def test_that_a_huge_answer_at_once_comes_in_ticks_that_leave_room(
     view.append_text(text)
     view.finish_answer("", None, False)
     qtbot.waitUntil(lambda: answer(view).is_settled, timeout=60_000)
-    assert len(costs_s) > 5
+    # How many ticks it takes is the machine's speed; that it takes several is the behaviour.
+    assert len(costs_s) > 1
     # 10 ms on an idle machine; a shared core is up to four times slower.
     assert max(costs_s) < 0.1
     assert answer(view).text() == text

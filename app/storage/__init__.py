@@ -1,0 +1,1 @@
+"""What stays when the program ends: conversations, settings, layout. Holds no widget."""
