@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
+from app.forecast import Forecast
 from engine_bridge.client import EngineClient
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
@@ -31,9 +32,6 @@ from engine_bridge.settings.cost import cost_of_change, cost_of_key
 from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import Problem, Severity, errors_of, problems_of, repaired
 
-# A plan normally comes within 100 ms; until then the one before it is the better guess. After this
-# it would be a lie.
-_OVERDUE_MS = 300
 # Undo keeps this many steps; a configuration is about 500 bytes.
 _UNDO_STEPS = 200
 
@@ -72,14 +70,8 @@ class Session(QObject):
         self._wanted = start
         self._candidate = start
         self._applied: Applied | None = None
-        self._plan: MemoryPlan | None = None
-        self._plan_id: int | None = None
-        self._asked: dict[int, EngineConfig] = {}
-        self._planned: EngineConfig | None = None
-        self._overdue = QTimer(self)
-        self._overdue.setSingleShot(True)
-        self._overdue.setInterval(_OVERDUE_MS)
-        self._overdue.timeout.connect(self._on_plan_overdue)
+        self._forecast = Forecast(client, self)
+        self._forecast.changed.connect(self._on_forecast_changed)
         self._undo: list[EngineConfig] = []
         self._redo: list[EngineConfig] = []
         self._numbers = itertools.count(1)
@@ -116,21 +108,17 @@ class Session(QObject):
     @property
     def plan(self) -> MemoryPlan | None:
         """The newest plan; of the candidate, or for a moment of the one before it."""
-        return self._plan
+        return self._forecast.plan
 
     @property
     def planned(self) -> EngineConfig | None:
         """The configuration that ``plan`` is for."""
-        return self._planned if self._plan is not None else None
+        return self._forecast.planned
 
     @property
     def is_planning(self) -> bool:
         """Whether the candidate's own plan is still to come."""
-        return (
-            self._applied is not None
-            and self._plan_id is not None
-            and (self._planned != self._candidate)
-        )
+        return self._applied is not None and self._forecast.is_waiting
 
     @property
     def work(self) -> str:
@@ -157,9 +145,9 @@ class Session(QObject):
     def problems(self) -> tuple[Problem, ...]:
         """Rules that the candidate breaks, and what the planner found wrong with it."""
         found = list(problems_of(self._candidate, self.model))
-        if self._plan is not None:
+        if self.plan is not None:
             known = {problem.message for problem in found}
-            found += [p for p in self._plan.problems if p.message not in known]
+            found += [p for p in self.plan.problems if p.message not in known]
         return tuple(sorted(found, key=lambda p: p.severity is Severity.WARNING))
 
     def cost(self) -> Applies | None:
@@ -281,11 +269,7 @@ class Session(QObject):
 
     def _ask_planner(self) -> None:
         if self._applied is not None:
-            self._plan_id = self._client.plan(self._candidate)
-            if self._plan_id is not None:
-                self._asked[self._plan_id] = self._candidate
-            if not self._overdue.isActive():
-                self._overdue.start()
+            self._forecast.ask(self._candidate)
         self.problems_changed.emit(self.problems())
 
     def _apply_live_part(self) -> None:
@@ -315,7 +299,7 @@ class Session(QObject):
         elif isinstance(event, Refused):
             self._take_refused(event)
         elif isinstance(event, PlanReady):
-            self._take_plan(event)
+            self._forecast.take(event)
         elif isinstance(event, LoadProgressed):
             self.load_progressed.emit(event.fraction, event.stage)
         elif isinstance(event, Unloaded):
@@ -337,7 +321,7 @@ class Session(QObject):
             self._pending = None
         self._adopt_model(event.config.model_path)
         changed = () if was_load or before is None else event.config.changed_from(before.config)
-        self._plan = self._planned = None
+        self._forecast.outdate()
         self.work_changed.emit(self.work)
         self.applied_changed.emit(self._applied)
         self.settings_applied.emit(changed)
@@ -361,16 +345,12 @@ class Session(QObject):
         """The engine runs, and has no model any more."""
         self._applied = None
         self._is_engine_empty = True
-        self._plan_id = None
-        self._asked.clear()
-        self._drop_plan()
+        self._forecast.forget()
         self.applied_changed.emit(None)
 
     def _take_refused(self, event: Refused) -> None:
         if event.command == "plan":
-            if event.request_id == self._plan_id:
-                self._plan_id = None
-                self._drop_plan()
+            self._forecast.refuse(event.request_id)
             return
         if self._pending is None or event.request_id != self._pending.request_id:
             return
@@ -382,36 +362,14 @@ class Session(QObject):
             self._lose_model()
         self.refused.emit(event)
 
-    def _take_plan(self, event: PlanReady) -> None:
-        """Show a plan of this drag, if not the newest then one that the fader just passed."""
-        asked = self._asked.pop(event.plan_id, None)
-        if asked is None:
-            return
-        self._asked = {number: c for number, c in self._asked.items() if number > event.plan_id}
-        self._plan, self._planned = event.plan, asked
-        self._overdue.stop()
-        if asked != self._candidate:
-            self._overdue.start()
-        self.plan_changed.emit(event.plan)
-        self.problems_changed.emit(self.problems())
-
-    def _on_plan_overdue(self) -> None:
-        if self._planned != self._candidate:
-            self._drop_plan()
-
-    def _drop_plan(self) -> None:
-        """Show nothing rather than what is not of the candidate."""
-        self._overdue.stop()
-        self._plan = self._planned = None
-        self.plan_changed.emit(None)
+    def _on_forecast_changed(self, plan: MemoryPlan | None) -> None:
+        self.plan_changed.emit(plan)
         self.problems_changed.emit(self.problems())
 
     def _on_engine_died(self, _: object) -> None:
         self._pending = None
         self._is_engine_empty = True
-        self._plan_id = None
-        self._asked.clear()
-        self._drop_plan()
+        self._forecast.forget()
         self.work_changed.emit("")
 
 
