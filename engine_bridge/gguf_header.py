@@ -44,10 +44,13 @@ class ArrayFacts:
     Attributes:
         count: Its length.
         numbers: Its values if they are numbers and few enough to be one a layer, else empty.
+        texts_at: Where in the file its texts begin and end, if they are texts; each is a length
+            (uint64) and its bytes.
     """
 
     count: int
     numbers: tuple[Number, ...] = ()
+    texts_at: tuple[int, int] = (0, 0)
 
 
 Value: TypeAlias = Number | str | ArrayFacts
@@ -123,6 +126,11 @@ class Header:
         """Length of the array under ``key``, 0 if there is none."""
         value = self.values.get(key)
         return value.count if isinstance(value, ArrayFacts) else 0
+
+    def texts_at(self, key: str) -> tuple[int, int]:
+        """Where the texts of the array under ``key`` begin and end; (0, 0) if there are none."""
+        value = self.values.get(key)
+        return value.texts_at if isinstance(value, ArrayFacts) else (0, 0)
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
@@ -242,8 +250,9 @@ class _HeaderReader:
     def _array(self, key: str) -> ArrayFacts:
         kind, count = int(self._bytes.scalar("I")), int(self._bytes.scalar("Q"))
         if kind == _TEXT:
+            begin = self._bytes.position
             self._bytes.skip_texts(count, key)
-            return ArrayFacts(count)
+            return ArrayFacts(count, texts_at=(begin, self._bytes.position))
         code = _SCALARS.get(kind)
         if code is None:
             raise self._bytes.lies(f"gives {key} an array of the type {kind}, which GGUF has not")
