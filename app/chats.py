@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from app.conversation import Conversation
+from app.figures import answer_figures, end_text
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import (
     Cancel,
@@ -66,6 +67,8 @@ class Chats(QObject):
         answer_failed: Conversation id, a sentence; the words said so far are kept.
         answer_refused: Conversation id, the ``Problem``: the engine would not begin with it.
         title_changed: Conversation id, title.
+        branch_changed: Conversation id: other turns than before are shown, up to a new answer.
+        conversation_touched: Conversation id: something to be stored has changed, text included.
         request_sent: Number of the request, when Enter was pressed (ns).
         request_painted: Number of the request, when its first text was painted (ns).
     """
@@ -78,11 +81,17 @@ class Chats(QObject):
     answer_failed = Signal(str, str)
     answer_refused = Signal(str, object)
     title_changed = Signal(str, str)
+    branch_changed = Signal(str)
+    conversation_touched = Signal(str)
     request_sent = Signal(int, object)
     request_painted = Signal(int, object)
 
     def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
-        """Begin without a conversation."""
+        """Begin without a conversation.
+
+        The attributes ``is_completion`` and ``model_name`` follow the loaded model; whoever knows
+        it sets them.
+        """
         super().__init__(parent)
         self._client = client
         self._conversations: dict[str, Conversation] = {}
@@ -90,6 +99,7 @@ class Chats(QObject):
         self._request_numbers = itertools.count(_FIRST_REQUEST)
         self._chat_numbers = itertools.count(1)
         self.is_completion = False
+        self.model_name = ""
         self._handlers: dict[type, Callable[[Request, Event], None]] = {
             RequestQueued: self._on_queued,
             RequestStarted: self._on_started,
@@ -107,6 +117,32 @@ class Chats(QObject):
         conversation = Conversation(uuid.uuid4().hex, next(self._chat_numbers))
         self._conversations[conversation.id] = conversation
         return conversation
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Take up a stored conversation; one that is open already stays as it is.
+
+        An answer that was under way when it was stored is over: what it said can be gone on with.
+        """
+        if conversation.id in self._conversations:
+            return
+        self._conversations[conversation.id] = conversation
+        if conversation.is_answering:
+            conversation.finish("failed", note="The program ended during this answer.")
+            self.conversation_touched.emit(conversation.id)
+
+    def rename(self, conversation_id: str, name: str) -> None:
+        """Give a conversation a title of its own; an empty one takes its first words again."""
+        conversation = self._conversations[conversation_id]
+        conversation.name = " ".join(name.split())
+        self.title_changed.emit(conversation_id, conversation.title)
+        self.conversation_touched.emit(conversation_id)
+
+    def set_system_prompt(self, conversation_id: str, text: str) -> None:
+        """Send ``text`` first from now on."""
+        conversation = self._conversations[conversation_id]
+        if conversation.system_prompt != text:
+            conversation.system_prompt = text
+            self.conversation_touched.emit(conversation_id)
 
     def close(self, conversation_id: str) -> None:
         """End a conversation; its request is cancelled and its slot given back.
@@ -146,10 +182,56 @@ class Chats(QObject):
         if conversation.is_answering:
             return
         title = conversation.title
-        conversation.ask(text)
-        if conversation.title != title:
-            self.title_changed.emit(conversation_id, conversation.title)
+        conversation.ask(text, self.model_name)
+        self._tell_title(conversation, title)
         self._request(conversation, sent_ns or time.perf_counter_ns(), is_continuing=False)
+
+    def answer_again(self, conversation_id: str, turn_id: int) -> None:
+        """Ask for another answer beside the answer ``turn_id``."""
+        conversation = self._conversations[conversation_id]
+        if conversation.is_answering or turn_id not in conversation.tree:
+            return
+        conversation.answer_again(turn_id, self.model_name)
+        self.branch_changed.emit(conversation_id)
+        self._request(conversation, time.perf_counter_ns(), is_continuing=False)
+
+    def ask_instead(
+        self, conversation_id: str, turn_id: int, text: str, sent_ns: int | None = None
+    ) -> None:
+        """Say ``text`` in the place of the question ``turn_id``, as another branch."""
+        conversation = self._conversations[conversation_id]
+        if conversation.is_answering or turn_id not in conversation.tree:
+            return
+        title = conversation.title
+        conversation.ask_instead(turn_id, text, self.model_name)
+        self.branch_changed.emit(conversation_id)
+        self._tell_title(conversation, title)
+        self._request(conversation, sent_ns or time.perf_counter_ns(), is_continuing=False)
+
+    def choose(self, conversation_id: str, turn_id: int) -> None:
+        """Show the branch that goes through ``turn_id``; nothing while an answer is under way."""
+        conversation = self._conversations[conversation_id]
+        if conversation.is_answering or turn_id not in conversation.tree:
+            return
+        title = conversation.title
+        conversation.choose(turn_id)
+        self.branch_changed.emit(conversation_id)
+        self._tell_title(conversation, title)
+        self.conversation_touched.emit(conversation_id)
+
+    def take_back(self, conversation_id: str) -> str:
+        """Take the last question out, as ``Conversation.take_back`` does.
+
+        Returns:
+            The question if it went, else nothing.
+        """
+        conversation = self._conversations[conversation_id]
+        title = conversation.title
+        question = conversation.take_back()
+        self.branch_changed.emit(conversation_id)
+        self._tell_title(conversation, title)
+        self.conversation_touched.emit(conversation_id)
+        return question
 
     def go_on(self, conversation_id: str) -> None:
         """Continue an answer that was cut short, or repeat one that brought nothing."""
@@ -158,7 +240,7 @@ class Chats(QObject):
             return
         conversation.drop_empty_answer()
         is_continuing = conversation.turns[-1].role == "assistant"
-        conversation.open_answer()
+        conversation.open_answer(self.model_name)
         self._request(conversation, time.perf_counter_ns(), is_continuing=is_continuing)
 
     def stop(self, conversation_id: str) -> None:
@@ -181,6 +263,7 @@ class Chats(QObject):
         self._requests[request.number] = request
         self.request_sent.emit(request.number, sent_ns)
         self.answer_opened.emit(conversation.id)
+        self.conversation_touched.emit(conversation.id)
         messages: tuple[ChatMessage, ...] = (
             conversation.to_completion() if self.is_completion else conversation.to_messages()
         )
@@ -221,24 +304,34 @@ class Chats(QObject):
             request.arrived_ns = request.arrived_ns or time.perf_counter_ns()
             request.conversation.append(event.text)
             self.text_arrived.emit(request.conversation.id, event.text)
+            self.conversation_touched.emit(request.conversation.id)
 
     def _on_finished(self, request: Request, event: Event) -> None:
         assert isinstance(event, RequestFinished)
         del self._requests[request.number]
-        request.conversation.finish(event.reason)
+        note, _ = end_text(event)
+        request.conversation.finish(event.reason, answer_figures(event.timing), note or "")
         self.answer_finished.emit(request.conversation.id, event, request)
+        self.conversation_touched.emit(request.conversation.id)
 
     def _on_refused(self, request: Request, event: Event) -> None:
         assert isinstance(event, Refused)
         if event.command == "generate":
             del self._requests[request.number]
-            request.conversation.finish("cancelled" if event.is_cancelled else "failed")
+            reason = "cancelled" if event.is_cancelled else "failed"
+            request.conversation.finish(reason, note=event.problem.message)
             self.answer_refused.emit(request.conversation.id, event.problem)
+            self.conversation_touched.emit(request.conversation.id)
 
     def _fail(self, request: Request, sentence: str) -> None:
         del self._requests[request.number]
-        request.conversation.finish("failed")
+        request.conversation.finish("failed", note=sentence)
         self.answer_failed.emit(request.conversation.id, sentence)
+        self.conversation_touched.emit(request.conversation.id)
+
+    def _tell_title(self, conversation: Conversation, before: str) -> None:
+        if conversation.title != before:
+            self.title_changed.emit(conversation.id, conversation.title)
 
     def _on_engine_died(self, _: object) -> None:
         for request in list(self._requests.values()):

@@ -31,6 +31,8 @@ class Turn:
         model: Name of the model that answers; empty for the user's turns.
         figures: What the answer cost, in one line; empty while it is not over.
         note: Why the answer ended, in words for the reader; empty where that needs none.
+        think_tok: Tokens of the answer that were thought, not said.
+        starts_in_thought: The template itself opened the thought, so ``text`` begins inside it.
     """
 
     role: Literal["user", "assistant"]
@@ -42,6 +44,8 @@ class Turn:
     model: str = ""
     figures: str = ""
     note: str = ""
+    think_tok: int = 0
+    starts_in_thought: bool = False
 
 
 @dataclass
@@ -108,18 +112,20 @@ class Conversation:
 
     # --- What is said -------------------------------------------------------------------
 
-    def ask(self, text: str) -> None:
-        """The user says ``text``; an empty answer to it is opened."""
+    def ask(self, text: str, model: str = "") -> None:
+        """The user says ``text``; an empty answer of ``model`` to it is opened."""
         self._say("user", text)
-        self.open_answer()
+        self.open_answer(model)
 
-    def open_answer(self) -> None:
-        """Begin an answer, or take up the last one where it was cut short."""
-        if self.last is not None and self.last.role == "assistant":
-            self.last.end = "open"
-            self.last.figures = self.last.note = ""
+    def open_answer(self, model: str = "") -> None:
+        """Begin an answer of ``model``, or take up the last one where it was cut short."""
+        last = self.last
+        if last is not None and last.role == "assistant":
+            last.end = "open"
+            last.figures = last.note = ""
+            last.model = model or last.model
         else:
-            self._say("assistant", "", end="open")
+            self._say("assistant", "", end="open", model=model)
 
     def append(self, text: str) -> None:
         """The answer under way goes on with ``text``."""
@@ -155,14 +161,10 @@ class Conversation:
         """
         self._must_be_quiet()
         self.tip = self.tree[turn_id].id
-        while True:
-            after = [turn.id for turn in self.tree.values() if turn.parent == self.tip]
-            if not after:
-                return
-            self.tip = after[-1]
+        self._descend()
 
-    def answer_again(self, turn_id: int) -> None:
-        """Open another answer beside the answer ``turn_id``; the old one stays as a branch.
+    def answer_again(self, turn_id: int, model: str = "") -> None:
+        """Open another answer, of ``model``, beside ``turn_id``; the old one stays as a branch.
 
         Raises:
             KeyError: If there is no such turn.
@@ -173,9 +175,9 @@ class Conversation:
         if turn.role != "assistant":
             raise ValueError(f"Turn {turn_id} is a question; only an answer can be given again.")
         self.tip = turn.parent
-        self._say("assistant", "", end="open")
+        self._say("assistant", "", end="open", model=model)
 
-    def ask_instead(self, turn_id: int, text: str) -> None:
+    def ask_instead(self, turn_id: int, text: str, model: str = "") -> None:
         """Say ``text`` in the place of the question ``turn_id``; the old branch stays.
 
         Raises:
@@ -187,7 +189,7 @@ class Conversation:
         if turn.role != "user":
             raise ValueError(f"Turn {turn_id} is an answer; only a question can be put otherwise.")
         self.tip = turn.parent
-        self.ask(text)
+        self.ask(text, model)
 
     def drop_empty_answer(self) -> None:
         """Take back an answer in which nothing was said, so that a retry starts clean."""
@@ -198,15 +200,21 @@ class Conversation:
     def take_back(self) -> str:
         """Take the last question and its empty answer out, as if it had not been asked.
 
+        A branch beside what went is shown in its place. A question that has other answers stays.
+
         Returns:
-            The question; empty where the last turns are something else.
+            The question if it went; empty where it stays, or the last turns are something else.
         """
         answer = self.last
         question = self.tree.get(answer.parent) if answer is not None else None
         if answer is None or answer.text or question is None or question.role != "user":
             return ""
         self._forget(answer)
+        if any(turn.parent == question.id for turn in self.tree.values()):
+            self._descend()
+            return ""
         self._forget(question)
+        self._descend()
         return question.text
 
     # --- For the engine -----------------------------------------------------------------
@@ -233,10 +241,19 @@ class Conversation:
 
     # --- Inside -------------------------------------------------------------------------
 
-    def _say(self, role: Literal["user", "assistant"], text: str, end: str = "") -> None:
+    def _say(
+        self, role: Literal["user", "assistant"], text: str, end: str = "", model: str = ""
+    ) -> None:
         number, self.next_id = self.next_id, self.next_id + 1
-        self.tree[number] = Turn(role, text, end, number, self.tip, self.clock_s())
+        self.tree[number] = Turn(role, text, end, number, self.tip, self.clock_s(), model)
         self.tip = number
+
+    def _descend(self) -> None:
+        """Go on from the tip to the newest end behind it."""
+        # One pass: a turn is younger than its parent, so the last child seen is the newest.
+        newest = {turn.parent: turn.id for turn in self.tree.values()}
+        while self.tip in newest:
+            self.tip = newest[self.tip]
 
     def _forget(self, turn: Turn) -> None:
         """Take a turn out; the branch beside it, if there is one, is not shown by itself."""
