@@ -16,7 +16,7 @@ from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -102,7 +102,46 @@ class Shutdown(_Message, frozen=True, tag="shutdown"):
     """End the process in good order."""
 
 
-Command: TypeAlias = Load | CancelLoad | Apply | Plan | Generate | Cancel | Forget | Shutdown
+class SetTemplate(_Message, frozen=True, tag="set_template"):
+    """Make prompts of the loaded model with another chat template, until another model is loaded.
+
+    Attributes:
+        template: Its Jinja source; the empty string goes back to the model's own.
+    """
+
+    template: str
+
+
+class CheckTemplate(_Message, frozen=True, tag="check_template"):
+    """Try a chat template on a sample; a newer check replaces one not yet begun.
+
+    Attributes:
+        check_id: Number of the caller.
+        template: Jinja source; it need not be the one in force.
+        messages: The sample.
+        add_generation_prompt: Whether to open the assistant's turn.
+        enable_thinking: The thinking switch, for templates that have one.
+    """
+
+    check_id: int
+    template: str
+    messages: tuple[ChatMessage, ...]
+    add_generation_prompt: bool = True
+    enable_thinking: bool = True
+
+
+Command: TypeAlias = (
+    Load
+    | CancelLoad
+    | Apply
+    | Plan
+    | Generate
+    | Cancel
+    | Forget
+    | Shutdown
+    | SetTemplate
+    | CheckTemplate
+)
 
 
 # --- Events: engine to window ---------------------------------------------------------------
@@ -181,7 +220,7 @@ class Refused(_Message, frozen=True, tag="refused"):
     """A command was not carried out; the engine goes on with what it had.
 
     Attributes:
-        command: ``load``, ``apply``, ``plan`` or ``generate``.
+        command: ``load``, ``apply``, ``plan``, ``generate`` or ``set_template``.
         request_id: The command's number (``plan_id`` for a plan).
         problem: What is wrong, why and what to do.
         is_cancelled: True if the user cancelled it.
@@ -376,6 +415,65 @@ class Logged(_Message, frozen=True, tag="logged"):
     text: str
 
 
+class TemplateSet(_Message, frozen=True, tag="template_set"):
+    """Prompts are from now on made with the model's own template, or with an edited one."""
+
+    is_edited: bool
+
+
+class TemplatePiece(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a rendered sample.
+
+    Attributes:
+        text: Never empty.
+        kind: ``control`` for one control token, ``typed`` for text of a control token that a person
+            typed and that stays text, ``text`` for everything else.
+    """
+
+    text: str
+    kind: Literal["text", "control", "typed"]
+
+
+class TemplateFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one check of a chat template found.
+
+    Attributes:
+        check: ``bos``, ``typed``, ``system``, ``two_users`` or ``thinking``.
+        verdict: ``good``, ``note`` (works, but not as one might think) or ``bad``.
+        sentence: What was found, and what follows from it.
+    """
+
+    check: str
+    verdict: Literal["good", "note", "bad"]
+    sentence: str
+
+
+class TemplateChecked(_Message, frozen=True, tag="template_checked"):
+    """The answer to a ``CheckTemplate``.
+
+    Attributes:
+        check_id: Of the command.
+        pieces: The rendered sample in order; empty where there is an error.
+        tokens_tok: Tokens of all of it.
+        is_cut: Whether ``pieces`` hold only its beginning.
+        note: What had to be changed for the template to take the sample; empty if nothing.
+        error: Why nothing was rendered, in a sentence; empty if it was.
+        line: Line of the template that the error comes from, 0 if unknown.
+        findings: What further checks found.
+        has_thinking: Whether the template has a thinking switch.
+    """
+
+    check_id: int
+    pieces: tuple[TemplatePiece, ...] = ()
+    tokens_tok: int = 0
+    is_cut: bool = False
+    note: str = ""
+    error: str = ""
+    line: int = 0
+    findings: tuple[TemplateFinding, ...] = ()
+    has_thinking: bool = False
+
+
 Event: TypeAlias = (
     Hello
     | LoadProgressed
@@ -391,6 +489,8 @@ Event: TypeAlias = (
     | MemoryMeasured
     | BandwidthMeasured
     | Logged
+    | TemplateSet
+    | TemplateChecked
 )
 
 _encoder = msgspec.json.Encoder()

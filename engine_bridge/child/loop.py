@@ -18,18 +18,21 @@ from engine_bridge.child.loader import LoadEnded, RoomWanted
 from engine_bridge.child.prompts import Renderer
 from engine_bridge.child.reports import Reports
 from engine_bridge.child.requests import Requests
+from engine_bridge.child.template_check import TemplateChecker
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import (
     PROTOCOL_VERSION,
     Apply,
     Cancel,
     CancelLoad,
+    CheckTemplate,
     Event,
     Forget,
     Generate,
     Hello,
     Load,
     Plan,
+    SetTemplate,
     Shutdown,
 )
 
@@ -72,6 +75,7 @@ class EngineLoop:
         self._reports = Reports(emit, clock, measure_bandwidth)
         self._requests = Requests(renderer, inbox.put, emit, clock)
         self._changes = Changes(self._requests, self._reports, inbox.put, emit, clock)
+        self._templates = TemplateChecker(self._requests.vocabulary_lock, emit)
         self._is_over = False
         inbox.on_put = self.interrupt
 
@@ -115,6 +119,7 @@ class EngineLoop:
 
     def close(self) -> None:
         """End the worker threads and free everything."""
+        self._templates.close()
         self._changes.close()
         while (arrived := self._inbox.take()) is not None:
             if isinstance(arrived.item, LoadEnded) and arrived.item.loaded is not None:
@@ -146,6 +151,11 @@ class EngineLoop:
             case Plan() as question:
                 if self.planner is not None:
                     self.planner.request(question)
+            case SetTemplate(template=template):
+                self._requests.set_template(template)
+            case CheckTemplate() as check:
+                engine = self._requests.engine
+                self._templates.check(check, None if engine is None else engine.source)
             case Shutdown():
                 self._is_over = True
             case ready:

@@ -44,7 +44,8 @@ class PromptSource:
 
     Attributes:
         model: Its vocabulary.
-        template: Source of its chat template, or the empty string.
+        own_template: Source of the chat template in its file, or the empty string.
+        template: Source of the one in force; differs where the user edited it.
         special_tokens: Its control tokens.
         special_texts: Their texts.
         guard: Tokens of a line feed at the beginning of a text, if the vocabulary puts a space in
@@ -57,7 +58,7 @@ class PromptSource:
     def __init__(self, model: Model) -> None:
         """Look everything up once; takes some tenths of a second for a large vocabulary."""
         self.model = model
-        self.template = model.chat_template
+        self.own_template = self.template = model.chat_template
         self.special_tokens = frozenset(model.special_tokens())
         self.special_texts = tuple(filter(None, map(model.text_of, self.special_tokens)))
         self.guard = _space_guard(model)
@@ -143,7 +144,7 @@ class PromptWorker:
         with self.lock:
             if source.model.handle is None:
                 return ready()
-            tokens = _tokenised(rendered.fragments, source)
+            tokens = tokenised(rendered.fragments, source)
         note = rendered.note or _double_bos_note(command, source)
         return ready(tokens=np.asarray(tokens, np.int32), note=note)
 
@@ -175,7 +176,11 @@ def _plain(messages: Sequence[ChatMessage]) -> Rendered:
     return Rendered((Fragment(text, parse_special=False),))
 
 
-def _tokenised(fragments: Sequence[Fragment], source: PromptSource) -> list[int]:
+def tokenised(fragments: Sequence[Fragment], source: PromptSource) -> list[int]:
+    """Tokens of a prompt with exactly one BOS in front, where the model wants one.
+
+    Hold ``PromptWorker.lock`` unless nobody can close the model.
+    """
     model, tokens = source.model, list[int]()
     for fragment in fragments:
         # Inside a text no space may be slipped in, so the piece is read behind a line feed.

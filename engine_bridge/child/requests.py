@@ -5,6 +5,7 @@ Knows who is next; computing is ``batcher``'s.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from engine_bridge.child.engine import Engine
 from engine_bridge.child.prompts import PromptReady, PromptWorker, Renderer
 from engine_bridge.child.stream import Prepared
 from engine_bridge.child.waiting import WaitingLine
-from engine_bridge.protocol import Event, Generate, Logged, Refused
+from engine_bridge.protocol import Event, Generate, Logged, Refused, TemplateSet
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.rules import Problem
 
@@ -47,6 +48,12 @@ class Requests:
         self._line = WaitingLine(emit)
         self._preparing: dict[int, Generate] = {}
         self._held: list[tuple[Generate, int]] = []
+        self._edited: tuple[str, str] | None = None  # a model's own template and what replaces it
+
+    @property
+    def vocabulary_lock(self) -> threading.Lock:
+        """Held while a model's vocabulary is used off the loop's thread, and to close a model."""
+        return self._worker.lock
 
     @property
     def is_busy(self) -> bool:
@@ -149,6 +156,22 @@ class Requests:
             if slot.conversation_id == conversation_id:
                 slot.conversation_id, slot.used_at = "", 0
 
+    def set_template(self, template: str) -> None:
+        """Make prompts with ``template`` while this model or another with the same own one runs.
+
+        Args:
+            template: Its source; the empty string goes back to the model's own.
+        """
+        if self.engine is None:
+            problem = Problem((), "No model is loaded, so there is no template to replace.")
+            self._emit(Refused("set_template", 0, problem))
+            return
+        source = self.engine.source
+        is_edited = bool(template) and template != source.own_template
+        self._edited = (source.own_template, template) if is_edited else None
+        source.template = template if is_edited else source.own_template
+        self._emit(TemplateSet(is_edited))
+
     def interrupt(self, request_id: int | None) -> None:
         """End a long step early; from any thread."""
         engine = self.engine
@@ -174,6 +197,7 @@ class Requests:
             self._line.leave(prepared.command.request_id)
             self._held.append((prepared.command, prepared.received_ns))
         if engine is not None:
+            self._keep_template(engine)
             self.take_up_held()
 
     def take_up_held(self) -> None:
@@ -197,6 +221,13 @@ class Requests:
                 self._emit(Refused("generate", request_id, problem))
 
     # --- Details ---------------------------------------------------------------------------
+
+    def _keep_template(self, engine: Engine) -> None:
+        """A model that was only loaded anew keeps the user's edited template."""
+        if self._edited is not None and self._edited[0] == engine.source.own_template:
+            engine.source.template = self._edited[1]
+        else:
+            self._edited = None
 
     def _is_known(self, request_id: int) -> bool:
         running = self.engine is not None and self.engine.batcher.find(request_id) is not None

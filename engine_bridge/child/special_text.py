@@ -74,6 +74,21 @@ def _fragments(text: str) -> Iterator[Fragment]:
         yield Fragment(text[begin:], parse_special=True)
 
 
+def apart(text: str, special_texts: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    """``text`` cut at its special texts: each piece, and whether it is a special text."""
+    if not special_texts:
+        yield text, False
+        return
+    begin = 0
+    for found in _pattern(special_texts).finditer(text):
+        if found.start() > begin:
+            yield text[begin : found.start()], False
+        yield found[0], True
+        begin = found.end()
+    if begin < len(text):
+        yield text[begin:], False
+
+
 @lru_cache(maxsize=4)
 def _pattern(special_texts: tuple[str, ...]) -> re.Pattern[str]:
     """One expression for thousands of texts, the longest match first.

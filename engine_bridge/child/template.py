@@ -38,11 +38,22 @@ _TURNS_NOTE = (
 
 
 class TemplateError(Exception):
-    """The template gave no prompt; the message is a sentence for the user."""
+    """The template gave no prompt; the message is a sentence for the user.
 
+    Attributes:
+        line: Line of the template that it comes from, 0 if unknown.
+        words: The template's own words; empty where it said nothing.
+        is_refusal: Whether the template refused this conversation, and might take another.
+    """
 
-class _RefusedError(TemplateError):
-    """The template itself refused the conversation, in its own words."""
+    def __init__(
+        self, sentence: str, *, line: int = 0, words: str = "", is_refusal: bool = False
+    ) -> None:
+        """Failed, as ``sentence`` says."""
+        super().__init__(sentence)
+        self.line = line
+        self.words = words
+        self.is_refusal = is_refusal
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,7 @@ class TemplateRenderer:
         eos: str,
         add_generation_prompt: bool,
         special_texts: Sequence[str],
+        enable_thinking: bool = True,
     ) -> Rendered:
         """Make a prompt of ``messages``.
 
@@ -108,33 +120,72 @@ class TemplateRenderer:
             special_texts: Texts of the vocabulary's control tokens; where a message holds one it
                 stays text. User-defined tokens need not be among them: llama.cpp reads their text
                 as the token in any case.
+            enable_thinking: The thinking switch, for templates that have one.
 
         Raises:
             TemplateError: If the template is refused, fails or takes too long; in a sentence.
         """
         specials = control_texts(special_texts)
         clean = [ChatMessage(m.role, marked(cleaned(m.content), specials)) for m in messages]
-        refusal: _RefusedError | None = None
+        refusal: TemplateError | None = None
         for attempt, note in _attempts(clean):
             variables: dict[str, object] = {
                 "messages": [{"role": m.role, "content": m.content} for m in attempt],
                 "bos_token": bos,
                 "eos_token": eos,
                 "add_generation_prompt": add_generation_prompt,
+                "enable_thinking": enable_thinking,
             }
             try:
                 text = self._render_once(template_source, variables)
-            except _RefusedError as error:
+            except TemplateError as error:
+                if not error.is_refusal:
+                    raise
                 refusal = refusal or error
                 continue
             if not _drops_system(attempt, text):
                 return Rendered(fragments_of(text), note)
         if refusal is not None:
-            raise TemplateError(str(refusal))
+            raise refusal
         raise TemplateError(
             "The model's chat template leaves the system prompt out, and there is no message to "
             "put it into. Write a message, or clear the system prompt."
         )
+
+    def render_as_it_is(
+        self,
+        template_source: str,
+        messages: Sequence[ChatMessage],
+        *,
+        bos: str,
+        eos: str,
+        special_texts: Sequence[str],
+        enable_thinking: bool = True,
+    ) -> Rendered:
+        """Try a template on ``messages``, with nothing changed to please it.
+
+        Args:
+            template_source: As for ``render``.
+            messages: As for ``render``.
+            bos: As for ``render``.
+            eos: As for ``render``.
+            special_texts: As for ``render``.
+            enable_thinking: The thinking switch.
+
+        Raises:
+            TemplateError: As from ``render``; also where the template refuses this conversation.
+        """
+        specials = control_texts(special_texts)
+        variables: dict[str, object] = {
+            "messages": [
+                {"role": m.role, "content": marked(cleaned(m.content), specials)} for m in messages
+            ],
+            "bos_token": bos,
+            "eos_token": eos,
+            "add_generation_prompt": True,
+            "enable_thinking": enable_thinking,
+        }
+        return Rendered(fragments_of(self._render_once(template_source, variables)))
 
     def _render_once(self, source: str, variables: dict[str, object]) -> str:
         try:
@@ -198,27 +249,32 @@ def _drops_system(messages: list[ChatMessage], text: str) -> bool:
 def _error_of(answer: dict[str, object]) -> TemplateError:
     kind = answer.get("error")
     words = " ".join(str(answer.get("message", "")).split())
+    number = answer.get("line")
+    line = number if isinstance(number, int) else 0
     if kind == "raised":
-        return _RefusedError(
+        return TemplateError(
             f"The model's chat template refuses this conversation: “{words}” Change the messages "
-            "accordingly (for example, begin with a user message), or continue as plain text."
+            "accordingly (for example, begin with a user message), or continue as plain text.",
+            line=line,
+            words=words,
+            is_refusal=True,
         )
     if kind == "syntax":
-        return TemplateError(
-            f"The model's chat template has a mistake in line {answer.get('line')}: {words} "
-            f"{_WAY_OUT}"
-        )
-    if kind == "forbidden":
-        return TemplateError(
+        sentence = f"The model's chat template has a mistake in line {line}: {words} {_WAY_OUT}"
+    elif kind == "forbidden":
+        sentence = (
             f"The model's chat template tried something that templates may not do ({words}) and "
             f"was stopped. Do not trust this file. {_WAY_OUT}"
         )
-    if kind in ("long", "memory"):
-        return TemplateError(
+    elif kind in ("long", "memory"):
+        sentence = (
             "The model's chat template wrote more text than any context holds and was stopped. "
             f"{_WAY_OUT}"
         )
-    return TemplateError(f"The model's chat template failed: {words}. {_WAY_OUT}")
+    else:
+        where = f" in line {line}" if line else ""
+        sentence = f"The model's chat template failed{where}: {words}. {_WAY_OUT}"
+    return TemplateError(sentence, line=line, words=words)
 
 
 def _died_sentence() -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from datetime import datetime
 from functools import lru_cache
 from typing import BinaryIO, NoReturn
@@ -135,7 +136,17 @@ def answer(line: bytes) -> dict[str, object]:
 def _failure(error: Exception) -> dict[str, object]:
     kind = next((kind for known, kind in _KINDS if isinstance(error, known)), "runtime")
     message = str(error) if isinstance(error, jinja2.TemplateError) else repr(error)
-    return {"error": kind, "message": message[:2000], "line": getattr(error, "lineno", 0)}
+    line = getattr(error, "lineno", None) or _line_of(error)
+    return {"error": kind, "message": message[:2000], "line": line}
+
+
+def _line_of(error: Exception) -> int:
+    """Line of the template in which ``error`` came up, the innermost one; 0 if in none.
+
+    Jinja puts frames of the template's own into the traceback.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno or 0 for f in reversed(frames) if f.filename == "<template>"), 0)
 
 
 def _limit_memory() -> None:
