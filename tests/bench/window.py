@@ -10,26 +10,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QEventLoop, QObject, QPoint, Qt, QTimer
+from PySide6.QtCore import QObject, QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 
-from app.chats import Request
-from app.desk import Desk
 from app.main import application
 from app.window import Window
-from engine_bridge import protocol
 from engine_bridge.settings.config import EngineConfig
 from resources.tokens import DARK
 from tests import models
 from tests.bench import machine, report
-from tests.bench.engine import EngineProcess
 from tests.bench.llama_server import LINK
 from tests.bench.stats import Ratio, log_gains, ratio
+from tests.bench.window_desk import open_window, run_alone, stream_in
 from widgets.theme import apply_theme
 
 RUNS = 7
@@ -37,7 +33,6 @@ STREAMS = 4
 NEW_TOK = 64
 _TICK_MS = 10
 _DRAG_MS = 50
-_PATIENCE_S = 120.0
 _PROMPTS = (
     "The lighthouse keeper wrote in his log every evening. On the first of May he wrote:",
     "A short list of what to check before a long journey by bicycle:\n\n1.",
@@ -97,7 +92,7 @@ def measure(model: Path, runs: int = RUNS) -> WindowFigures:
     app = application()
     apply_theme(app, DARK)
     for index in range(runs + 1):
-        alone, window = _alone(model), _in_window(model)
+        alone, window = run_alone(config(model), _PROMPTS), _in_window(model)
         if index:
             figures.alone_tok_s.append(alone)
             figures.runs.append(window)
@@ -135,33 +130,6 @@ def as_json(figures: WindowFigures) -> dict[str, object]:
             for r in figures.runs
         ],
     }
-
-
-# --- The engine alone -----------------------------------------------------------------------
-
-
-def _alone(model: Path) -> float:
-    engine = EngineProcess()
-    try:
-        engine.send(protocol.Load(engine.next_id(), config(model)))
-        engine.wait_for(protocol.Applied, _PATIENCE_S)
-        engine.send(_request(engine, _PROMPTS[0]))
-        engine.wait_for(protocol.RequestFinished, _PATIENCE_S)
-        begun = time.perf_counter()
-        for prompt in _PROMPTS:
-            engine.send(_request(engine, prompt))
-        tokens = sum(
-            engine.wait_for(protocol.RequestFinished, _PATIENCE_S).timing.new_tok for _ in _PROMPTS
-        )
-        return tokens / (time.perf_counter() - begun)
-    finally:
-        engine.close()
-
-
-def _request(engine: EngineProcess, prompt: str) -> protocol.Generate:
-    number = engine.next_id()
-    message = protocol.ChatMessage("user", prompt)
-    return protocol.Generate(number, f"alone {number}", (message,), as_completion=True)
 
 
 # --- The engine in its window ---------------------------------------------------------------
@@ -222,62 +190,14 @@ class _Drag(QObject):
 
 
 def _in_window(model: Path) -> WindowRun:
-    window = Window(Desk(config(model)), DARK)
-    window.resize(1440, 900)
-    window.show()
-    desk = window.desk
     meter = _GapMeter()
-    try:
-        desk.open()
-        _wait(lambda: desk.hello is not None)
-        meter.start()
-        window.engine_wiring.load(str(model))
-        _wait(lambda: desk.session.applied is not None)
+    with open_window(config(model), during_load=lambda _: meter.start()) as window:
         load_gap_ms = meter.stop_ms()
-        first = window.chat.current_id()
-        window.chat.conversation(first).submit(_PROMPTS[0])
-        _wait(lambda: desk.chats.answering_count() == 0)
-        names = [window.chat_wiring.open_conversation() for _ in _PROMPTS]
-        finished: list[int] = []
-        ended_s: list[float] = []
-
-        def on_finished(_: str, event: protocol.RequestFinished, __: Request) -> None:
-            finished.append(event.timing.new_tok)
-            ended_s.append(time.perf_counter())
-
-        desk.chats.answer_finished.connect(on_finished)
         drag = _Drag(window)
         meter.start()
-        begun = time.perf_counter()
-        for name, prompt in zip(names, _PROMPTS, strict=True):
-            window.chat.conversation(name).submit(prompt)
-        drag.begin()
-        _wait(lambda: len(finished) == len(_PROMPTS))
+        tok_s = stream_in(window, _PROMPTS, drag.begin)
         drag.end()
-        return WindowRun(sum(finished) / (ended_s[-1] - begun), load_gap_ms, meter.stop_ms())
-    finally:
-        window.close()
-        desk.deleteLater()
-        window.deleteLater()
-
-
-def _wait(is_done: Callable[[], bool]) -> None:
-    """Let the event loop run until ``is_done``.
-
-    Raises:
-        TimeoutError: If that takes over two minutes.
-    """
-    loop = QEventLoop()
-    poll = QTimer()
-    poll.setInterval(_TICK_MS)
-    deadline_s = time.monotonic() + _PATIENCE_S
-    poll.timeout.connect(
-        lambda: loop.quit() if is_done() or time.monotonic() > deadline_s else None
-    )
-    poll.start()
-    loop.exec()
-    if not is_done():
-        raise TimeoutError("The window did not get on with it.")
+        return WindowRun(tok_s, load_gap_ms, meter.stop_ms())
 
 
 def main() -> int:
