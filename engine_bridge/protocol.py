@@ -256,6 +256,8 @@ class RequestStarted(_Message, frozen=True, tag="request_started"):
         reused_tok: Tokens whose KV was still there.
         recompute_reason: Why tokens shared with the slot were computed again, or empty.
         started_ns: When, by the engine's clock.
+        starts_in_thought: The prompt ends inside a thought that the template opened, or that a
+            continued answer had begun.
     """
 
     request_id: int
@@ -264,6 +266,7 @@ class RequestStarted(_Message, frozen=True, tag="request_started"):
     reused_tok: int
     recompute_reason: str
     started_ns: int
+    starts_in_thought: bool = False
 
 
 class TokensDelivered(_Message, frozen=True, tag="tokens_delivered"):
@@ -275,6 +278,7 @@ class TokensDelivered(_Message, frozen=True, tag="tokens_delivered"):
         step_ns: When each step that delivered tokens ended, by the engine's clock.
         step_tok: Tokens each of those steps delivered (more than 1 with drafts).
         sent_ns: When the event was written.
+        think_tok: Tokens of the request so far that were thought; see ``thoughts``.
     """
 
     request_id: int
@@ -282,6 +286,7 @@ class TokensDelivered(_Message, frozen=True, tag="tokens_delivered"):
     step_ns: tuple[int, ...]
     step_tok: tuple[int, ...]
     sent_ns: int
+    think_tok: int = 0
 
 
 class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -301,6 +306,7 @@ class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         accepted_tok: Of them accepted.
         drafted_at: Drafted tokens by position in the draft.
         accepted_at: Accepted tokens by position in the draft.
+        think_tok: Of the new tokens those that were thought, marks included; see ``thoughts``.
     """
 
     queue_s: float
@@ -316,6 +322,7 @@ class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepted_tok: int = 0
     drafted_at: tuple[int, ...] = ()
     accepted_at: tuple[int, ...] = ()
+    think_tok: int = 0
 
 
 FinishReason: TypeAlias = Literal[

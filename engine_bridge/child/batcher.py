@@ -139,6 +139,7 @@ class Batcher:
                 reused_tok=reused,
                 recompute_reason=reason,
                 started_ns=started_ns,
+                starts_in_thought=prepared.starts_in_thought,
             )
         )
         return True

@@ -20,6 +20,7 @@ from engine_bridge.child.llama import Model
 from engine_bridge.child.template import Fragment, Rendered, TemplateError
 from engine_bridge.protocol import ChatMessage, Generate
 from engine_bridge.settings.rules import Problem
+from engine_bridge.thoughts import ThoughtReader, opens_thought
 
 
 class Renderer(Protocol):
@@ -78,6 +79,7 @@ class PromptReady:
         tokens: (tokens,) int32; empty where there is a problem, or the model is gone.
         problem: Why there are none.
         note: Something the user should know about how the prompt was made.
+        starts_in_thought: The prompt ends inside a thought.
     """
 
     command: Generate
@@ -86,6 +88,7 @@ class PromptReady:
     tokens: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     problem: Problem | None = None
     note: str = ""
+    starts_in_thought: bool = False
 
 
 class PromptWorker:
@@ -146,7 +149,11 @@ class PromptWorker:
                 return ready()
             tokens = tokenised(rendered.fragments, source)
         note = rendered.note or _double_bos_note(command, source)
-        return ready(tokens=np.asarray(tokens, np.int32), note=note)
+        return ready(
+            tokens=np.asarray(tokens, np.int32),
+            note=note,
+            starts_in_thought=bool(source.template) and _ends_in_thought(command, rendered),
+        )
 
     def _rendered(self, command: Generate, source: PromptSource) -> Rendered:
         messages = command.messages
@@ -174,6 +181,19 @@ def _plain(messages: Sequence[ChatMessage]) -> Rendered:
     """Without a template: the texts one after the other, to be continued."""
     text = "\n\n".join(message.content for message in messages)
     return Rendered((Fragment(text, parse_special=False),))
+
+
+def _ends_in_thought(command: Generate, rendered: Rendered) -> bool:
+    """Whether what the model says next is thought: by its template, or by what it said before."""
+    if command.as_completion:
+        return False
+    fragments = rendered.fragments
+    is_continued = command.continue_answer and command.messages[-1:][0].role == "assistant"
+    before, said = (fragments[:-1], fragments[-1:]) if is_continued else (fragments, ())
+    reader = ThoughtReader(starts_inside=opens_thought("".join(f.text for f in before[-8:])))
+    for fragment in said:
+        reader.feed(fragment.text)
+    return reader.is_inside
 
 
 def tokenised(fragments: Sequence[Fragment], source: PromptSource) -> list[int]:

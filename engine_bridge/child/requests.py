@@ -131,7 +131,15 @@ class Requests:
         limit = command.max_new_tok
         if limit is None:
             limit = self.engine.config.max_new_tok
-        self._line.add(Prepared(command, ready.tokens, ready.received_ns, limit))
+        self._line.add(
+            Prepared(
+                command,
+                ready.tokens,
+                ready.received_ns,
+                limit,
+                starts_in_thought=ready.starts_in_thought,
+            )
+        )
 
     def cancel(self, request_id: int) -> None:
         """End a request wherever it is."""

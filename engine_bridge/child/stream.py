@@ -15,6 +15,7 @@ from engine_bridge.child.slot import Slot
 from engine_bridge.child.text import TextAssembler
 from engine_bridge.metrics.definitions import itl_s, percentile, tpot_s
 from engine_bridge.protocol import FinishReason, Generate, RequestTiming, TokensDelivered
+from engine_bridge.thoughts import ThoughtCounter
 
 # Text goes to the window at most this often; the first token goes at once.
 _FLUSH_NS = 16_000_000
@@ -28,12 +29,20 @@ class Prepared:
         prompt: (tokens,) int32.
         received_ns: When it arrived.
         max_new_tok: Most tokens of the answer, -1 without a limit.
+        starts_in_thought: The prompt ends inside a thought.
     """
 
     def __init__(
-        self, command: Generate, prompt: NDArray[np.int32], received_ns: int, max_new_tok: int
+        self,
+        command: Generate,
+        prompt: NDArray[np.int32],
+        received_ns: int,
+        max_new_tok: int,
+        *,
+        starts_in_thought: bool = False,
     ) -> None:
         """Keep the parts."""
+        self.starts_in_thought = starts_in_thought
         self.command = command
         self.prompt = prompt
         self.received_ns = received_ns
@@ -70,6 +79,7 @@ class Stream:
         self.draft_tok = 0
         self.due_ns = 0
         self._text = TextAssembler(prepared.command.stop)
+        self._thought = ThoughtCounter(starts_inside=prepared.starts_in_thought)
         self._started_ns = started_ns
         self._step_ns: list[int] = []
         self._sent_steps = 0
@@ -126,7 +136,9 @@ class Stream:
         self.new_tok += 1
         if piece is None:
             self.finish = ("end", "")
-        elif self._text.push(piece):
+            return
+        self._thought.take(piece)
+        if self._text.push(piece):
             self.finish = ("stop_text", self._text.stopped_by)
         elif self.remaining_tok <= 0:
             self.finish = ("token_limit", "")
@@ -154,6 +166,7 @@ class Stream:
             step_ns=tuple(self._step_ns[steps]),
             step_tok=tuple(self._step_tok[steps]),
             sent_ns=now_ns,
+            think_tok=self._thought.tok,
         )
         self._sent_steps, self.due_ns = len(self._step_ns), now_ns + _FLUSH_NS
         return event if event.text or event.step_ns else None
@@ -179,6 +192,7 @@ class Stream:
             accepted_tok=sum(self._accepted_at),
             drafted_at=tuple(self._drafted_at),
             accepted_at=tuple(self._accepted_at),
+            think_tok=self._thought.tok,
         )
 
     def close(self) -> None:
