@@ -135,7 +135,7 @@ QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
     background: transparent; border: none;
 }}
 QSplitter::handle, QMainWindow::separator {{ background: {p.background}; }}
-QMainWindow::separator {{ width: {2 * STEP_PX}px; height: {2 * STEP_PX}px; }}
+QMainWindow::separator {{ width: {2 * STEP_PX}px; height: {STEP_PX}px; }}
 QMainWindow::separator:hover, QSplitter::handle:hover {{ background: {p.line}; }}
 QDockWidget {{ color: {p.muted}; }}
 """

@@ -1,0 +1,203 @@
+"""The panels: moved, closed, reopened, remembered; an engine is not needed for that."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app import window_memory
+from app.desk import Desk
+from app.docks import Area
+from app.window import Unkept, Window
+from app.window_place import Place
+from engine_bridge.settings.config import EngineConfig
+from resources.tokens import DARK
+from widgets.theme import apply_theme
+
+pytestmark = [
+    pytest.mark.gui,
+    # Said by the offscreen platform of windows that float and menus that pop up.
+    pytest.mark.qt_log_ignore("This plugin does not support"),
+]
+WIDE, NARROW = 1440, 1100
+SCREEN = Place(0, 0, 1920, 1080)
+
+
+@pytest.fixture
+def make_window(
+    qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Window]]:
+    """Show a window on a large screen; its engine is never started."""
+    monkeypatch.setattr(window_memory, "_screens", lambda: [SCREEN])
+    font, palette = qapp.font(), qapp.palette()
+    apply_theme(qapp, DARK)
+    windows: list[Window] = []
+
+    def make(kept: Unkept | None = None) -> Window:
+        window = Window(Desk(EngineConfig()), DARK, kept)
+        windows.append(window)
+        window.show()
+        return window
+
+    yield make
+    for window in windows:
+        window.close()
+        window.desk.deleteLater()
+        window.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
+def kept_after(window: Window, kept: Unkept) -> Unkept:
+    """What the next start finds."""
+    window.close()
+    return Unkept(dict(kept.window_state))
+
+
+def place_of(window: Window) -> Place:
+    stands = window.geometry()
+    return Place(stands.x(), stands.y(), stands.width(), stands.height())
+
+
+def test_that_a_moved_closed_and_resized_layout_comes_back(
+    make_window: Callable[..., Window],
+) -> None:
+    kept = Unkept()
+    first = make_window(kept)
+    first.setGeometry(40, 60, 1300, 760)
+    first.docks.move("live", Area.LeftDockWidgetArea)
+    first.docks.set_shown("command", False)
+    first.resizeDocks([first.docks.dock("tune")], [420], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    assert first.tune.width() == 420
+    second = make_window(kept_after(first, kept))
+    assert second.geometry() == first.geometry()
+    assert second.dockWidgetArea(second.docks.dock("live")) == Area.LeftDockWidgetArea
+    assert not second.docks.is_shown("command")
+    assert second.docks.is_shown("tune")
+    assert second.tune.width() == 420
+
+
+def test_that_a_column_folded_at_the_end_is_a_column_again_in_a_wide_window(
+    make_window: Callable[..., Window],
+) -> None:
+    kept = Unkept()
+    first = make_window(kept)
+    first.resize(NARROW, 800)
+    second = make_window(kept_after(first, kept))
+    folded = [second.is_folded]
+    second.resize(WIDE, 800)
+    folded.append(second.is_folded)
+    assert folded == [True, False]
+    assert second.docks.is_shown("live")
+    assert second.live.isVisible()
+
+
+def test_that_a_closed_column_stays_closed_through_folding(
+    make_window: Callable[..., Window],
+) -> None:
+    window = make_window()
+    window.docks.set_shown("live", False)
+    window.resize(NARROW, 800)
+    window.resize(WIDE, 800)
+    assert not window.docks.is_shown("live")
+
+
+def test_that_a_panel_that_floats_is_not_folded(make_window: Callable[..., Window]) -> None:
+    window = make_window()
+    window.docks.set_floating("live", True)
+    window.resize(NARROW, 800)
+    assert not window.is_folded
+    assert window.live.isVisible()
+
+
+def test_that_reset_puts_all_panels_back(make_window: Callable[..., Window]) -> None:
+    window = make_window()
+    before = {name: window.docks.dock(name).geometry() for name in window.docks.names()}
+    window.docks.move("tune", Area.RightDockWidgetArea)
+    window.docks.set_floating("live", True)
+    window.docks.set_shown("command", False)
+    window.docks.reset_requested.emit()
+    QApplication.processEvents()
+    after = {name: window.docks.dock(name).geometry() for name in window.docks.names()}
+    assert after == before
+    assert all(window.docks.is_shown(name) for name in after)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"docks": "no base 64 at all", "place": "x", "is_maximised": "?"},
+        {"docks": base64.b64encode(b"\x00\xff" * 400).decode(), "place": "1,2"},
+        # The head of a true layout, and rubbish behind it.
+        {
+            "docks": base64.b64encode(
+                b"\x00\x00\x00\xff\x00\x00\x00\x01\xfd" + b"\x7f" * 40
+            ).decode()
+        },
+        {"docks": "", "place": "0,0,99999999999,1"},
+    ],
+)
+def test_that_a_damaged_memory_gives_the_first_layout(
+    make_window: Callable[..., Window], state: dict[str, str]
+) -> None:
+    window = make_window(Unkept(state))
+    assert all(window.docks.is_shown(name) or window.is_folded for name in window.docks.names())
+    assert SCREEN.overlap_px(place_of(window)) == 1440 * 900
+
+
+@pytest.mark.parametrize("place", ["5000,3000,1440,900", "-32000,-32000,1440,900"])
+def test_that_a_window_kept_outside_the_screens_comes_back(
+    make_window: Callable[..., Window], place: str
+) -> None:
+    window = make_window(Unkept({"place": place}))
+    assert SCREEN.overlap_px(place_of(window)) == 1440 * 900
+
+
+def test_that_a_maximised_window_remembers_what_it_was_before(
+    make_window: Callable[..., Window],
+) -> None:
+    kept = Unkept()
+    first = make_window(kept)
+    first.setGeometry(30, 40, 1250, 720)
+    before = first.geometry()
+    first.showMaximized()
+    second = make_window(kept_after(first, kept))
+    assert second.isMaximized()
+    second.showNormal()
+    assert second.geometry() == before
+
+
+def test_that_the_keyboard_moves_closes_and_resets_a_panel(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    grip = window.docks.grip("tune")
+    grip.setFocus()
+    QTest.keyClick(grip, Qt.Key.Key_Return)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    actions = {action.text(): action for action in menu.actions() if action.text()}
+    assert not actions["Move to the left"].isEnabled()
+    actions["Move to the right"].trigger()
+    menu.close()
+    assert window.dockWidgetArea(window.docks.dock("tune")) == Area.RightDockWidgetArea
+    actions = {action.text(): action for action in window.docks.menu("tune").actions()}
+    actions["Close"].trigger()
+    assert not window.docks.is_shown("tune")
+    actions["Reset the layout"].trigger()
+    assert window.docks.is_shown("tune")
+    assert window.dockWidgetArea(window.docks.dock("tune")) == Area.LeftDockWidgetArea
+
+
+def test_that_a_dock_needs_a_name_of_its_own(make_window: Callable[..., Window]) -> None:
+    window = make_window()
+    with pytest.raises(ValueError, match="'tune'"):
+        window.add_dock("tune", "Tune", window.tune, Area.LeftDockWidgetArea, is_shown=True)
