@@ -77,10 +77,12 @@ class GgufModel:
     Attributes:
         facts: What settings depend on.
         parts: The tensors of each part, in file order.
+        header: The header of part 1.
     """
 
     facts: ModelFacts
     parts: tuple[tuple[TensorFacts, ...], ...]
+    header: Header
 
     @property
     def tensors(self) -> tuple[TensorFacts, ...]:
@@ -126,7 +128,7 @@ def read_model(path: str | os.PathLike[str]) -> GgufModel:
         )
     _check_tensor_total(first, tensors, len(headers))
     facts = _facts(first, tensors, sum(header.file_bytes for header in headers))
-    return GgufModel(facts, tuple(header.tensors for header in headers))
+    return GgufModel(facts, tuple(header.tensors for header in headers), first)
 
 
 def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:

@@ -7,9 +7,11 @@ Bytes found here ignore windows and padding: exact numbers are the planner's.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from engine_bridge.gguf_header import Header
+from engine_bridge.gguf_windows import windowed_layers
 
 # Architectures whose recurrent layers follow an interval where no list says otherwise.
 _INTERVAL_ARCHITECTURES = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp", "minimax-01"})
@@ -17,6 +19,23 @@ _INTERVAL_ARCHITECTURES = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4e
 _GEMMA3N_KV_LAYERS = 20
 _DEFAULT_INTERVAL = 4
 _F16_BYTES = 2
+
+
+@dataclass(frozen=True)
+class CacheLayers:
+    """Layers whose rows of the cache are of one size.
+
+    Attributes:
+        layers: How many there are.
+        k_values: Values of the K row of one token in one of them.
+        v_values: Values of its V row; 0 where V is a part of K (MLA).
+        is_windowed: Whether they keep no more tokens than the window (and what a batch adds).
+    """
+
+    layers: int
+    k_values: int
+    v_values: int
+    is_windowed: bool
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,8 @@ class AttentionShape:
         head_dims_v: Distinct value dimensions per head.
         is_mla: Whether keys and values are stored compressed together.
         bytes_per_token_f16: KV bytes of one token over all layers at f16, windows ignored.
+        window_tok: Sliding window of the windowed layers, 0 without them.
+        cache: Layers that keep a cache, by the size of their rows.
     """
 
     heads: int
@@ -38,6 +59,8 @@ class AttentionShape:
     head_dims_v: tuple[int, ...]
     is_mla: bool
     bytes_per_token_f16: int
+    window_tok: int = 0
+    cache: tuple[CacheLayers, ...] = ()
 
 
 def attention_shape(header: Header, arch: str, layers: int) -> AttentionShape:
@@ -52,12 +75,15 @@ def attention_shape(header: Header, arch: str, layers: int) -> AttentionShape:
         kind: _head_dims(header, f"{attention}.{kind}_length", derived) for kind in ("key", "value")
     }
     kv_heads = _kv_heads_by_layer(header, arch, layers)
-    windowed = _flags_by_layer(header, f"{attention}.sliding_window_pattern", layers)
-    values = 0
+    window_tok, windowed = windowed_layers(header, arch, layers)
+    found: Counter[tuple[int, int, bool]] = Counter()
     for layer, count in enumerate(kv_heads):
         which = 1 if windowed[layer] else 0
-        per_head = dims["key"][which] + (0 if is_mla else dims["value"][which])
-        values += count * per_head
+        v_values = 0 if is_mla else count * dims["value"][which]
+        if count:
+            found[count * dims["key"][which], v_values, windowed[layer]] += 1
+    cache = tuple(CacheLayers(number, *row) for row, number in found.items())
+    values = sum(row.layers * (row.k_values + row.v_values) for row in cache)
     return AttentionShape(
         heads=heads,
         kv_heads=max(kv_heads),
@@ -65,6 +91,8 @@ def attention_shape(header: Header, arch: str, layers: int) -> AttentionShape:
         head_dims_v=tuple(sorted(set(dims["value"]))),
         is_mla=is_mla or arch == "deepseek4",
         bytes_per_token_f16=values * _F16_BYTES,
+        window_tok=window_tok,
+        cache=cache,
     )
 
 
