@@ -90,8 +90,6 @@ def quote_lines(words: Sequence[str], shell: Shell) -> str:
 def notes_on(words: Sequence[str], shell: Shell) -> tuple[str, ...]:
     """What the user should know before pasting the line, in sentences."""
     notes = []
-    if shell is Shell.POSIX and any(map(has_stray_bytes, words)):
-        notes.append("A name holds bytes that are no UTF-8; the line needs bash, zsh or ksh.")
     if shell is Shell.CMD and any("%" in word for word in words):
         notes.append(
             "A word holds a percent sign: the line is for the prompt; in a .bat file write each % "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.export.dialect import has_stray_bytes
+from app.quoting import has_stray_bytes
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.export import llama_flags
-from app.export.dialect import Export, shell_line
+from app.export.dialect import Export, written
+from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
@@ -12,13 +13,17 @@ TARGET = "llama serve"
 
 
 def export(
-    config: EngineConfig, effective: EffectiveConfig | None, facts: ModelFacts | None
+    config: EngineConfig,
+    effective: EffectiveConfig | None,
+    facts: ModelFacts | None,
+    shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama serve`` command line."""
     situation = llama_flags.Situation(config, effective, facts)
-    return Export(
+    return written(
         TARGET,
-        shell_line(("llama", "serve", *llama_flags.words(situation))),
+        ("llama", "serve", *llama_flags.words(situation)),
         llama_flags.notes(situation),
         llama_flags.not_carried(situation),
+        shell,
     )

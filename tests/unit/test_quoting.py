@@ -21,9 +21,9 @@ PROGRAM = "llama-server"
 AWKWARD = [
     "", " ", "a b", "it's", 'say "hi"', "$HOME", "`id`", "$(id)", "100%", "%PATH%", "%%", "end%",
     "%PATH:a=b%", "!PATH!", "^", "a^b", "a&b", "a|b", "<x>", "(x)", "C:\\dir\\", "C:\\my dir\\",
-    'a\\"b', '\\\\"', "a\\\\", "-leading", "--", "--%", "-1", "-0.05", "@args", "@{x}", "a,b", "a;b",
-    "#x", "~", "*.gguf", "1kb", "0x10", "{x}", "ünï — 模型 🎛", "‘smart’ ‚quotes‛", "“double” „smart‟",
-    "a\u00a0b", '%a^%b"', '%"%', '^"', "x='y'", '/p:C="a"', "\\", '"', "' '", "a=b",
+    'a\\"b', '\\\\"', "a\\\\", "-leading", "--", "--%", "-1", "-0.05", "@args", "@{x}", "a,b",
+    "a;b", "#x", "~", "*.gguf", "1kb", "0x10", "{x}", "ünï — 模型 🎛", "‘smart’ ‚quotes‛", "a=b",
+    "“double” „smart‟", "a\u00a0b", '%a^%b"', '%"%', '^"', "x='y'", '/p:C="a"', "\\", '"', "' '",
 ]  # fmt: skip
 # What a Windows file name or argument may hold: no control characters, no halves of characters.
 _texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
