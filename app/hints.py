@@ -15,6 +15,10 @@ from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
+_NO_DRAFT_MODEL = "takes effect once a draft model drafts"
+# Below this checking a draft rarely pays for making it.
+_POOR_ACCEPTANCE = 0.2
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -70,7 +74,7 @@ def room_for_slots(plan: MemoryPlan, slots: int) -> int | None:
         per_slot = device.kv / slots
         if per_slot <= 0 or device.free < 0:
             continue
-        rest = device.free - device.weights - device.compute
+        rest = device.free - device.weights - device.compute - device.draft
         rooms.append(int(max(0.0, rest) // per_slot))
     return min(rooms) if rooms else None
 
@@ -101,7 +105,7 @@ def _cache(key: str) -> Callable[[Situation], str]:
         share = cache_type.bits_per_value / 16
         text = "16 bits a value" if share == 1 else ""
         text = text or f"{cache_type.bits_per_value:g} bits a value, {share:.0%} of f16"
-        if key == "cache_type_v" and cache_type.is_quantised:
+        if key.endswith("cache_type_v") and cache_type.is_quantised:
             text += " · needs flash attention"
         return text
 
@@ -117,15 +121,47 @@ def _flash(s: Situation) -> str:
 def _drafts(s: Situation) -> str:
     if not s.config.spec_types:
         return "off: one token a pass"
+    if "draft-simple" in s.config.spec_types and s.config.draft is None:
+        return "draft-simple needs a draft model: choose one beside the model"
     if s.acceptance is None:
-        return "nothing drafted yet; strong on code edits and quotes"
-    return f"{s.acceptance:.0%} of the drafted tokens were accepted so far"
+        is_copying = s.config.spec_types == ("ngram-simple",)
+        return "nothing drafted yet" + ("; strong on code edits and quotes" if is_copying else "")
+    words = f"{s.acceptance:.0%} of the drafted tokens were accepted so far"
+    return words if s.acceptance >= _POOR_ACCEPTANCE else f"{words}: drafts slow this work down"
 
 
 def _draft_length(s: Situation) -> str:
-    if not s.config.spec_types:
-        return "takes effect once drafts are on"
+    if "ngram-simple" not in s.config.spec_types:
+        return "takes effect once ngram-simple drafts"
     return f"up to {1 + s.config.ngram_size_m} tokens from one pass"
+
+
+def _drafted_tokens(s: Situation) -> str:
+    if s.config.draft is None:
+        return _NO_DRAFT_MODEL
+    words = f"up to {1 + s.config.draft_n_max} tokens from one pass"
+    if s.plan is not None and s.plan.bytes.draft:
+        words += f" · the draft model takes {bytes_text(s.plan.bytes.draft)}"
+    return words
+
+
+def _of_the_draft(words: Callable[[Situation], str]) -> Callable[[Situation], str]:
+    """``words`` where a draft model runs, else that none does."""
+    return lambda s: words(s) if s.config.draft is not None else _NO_DRAFT_MODEL
+
+
+def _shortest_draft(s: Situation) -> str:
+    least = s.config.draft_n_min
+    return f"drafts of fewer than {least} tokens are dropped" if least > 1 else "every draft counts"
+
+
+def _confidence(s: Situation) -> str:
+    least = s.config.draft_p_min
+    return f"stops below {least:.0%} confidence" if least else "never stops early"
+
+
+def _draft_layers(s: Situation) -> str:
+    return "" if s.has_gpu else "no GPU in this build: every layer runs on the CPU"
 
 
 def _layers(s: Situation) -> str:
@@ -168,6 +204,12 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "flash_attn": _flash,
     "spec_types": _drafts,
     "ngram_size_m": _draft_length,
+    "draft_n_max": _drafted_tokens,
+    "draft_n_min": _of_the_draft(_shortest_draft),
+    "draft_p_min": _of_the_draft(_confidence),
+    "draft_n_gpu_layers": _of_the_draft(_draft_layers),
+    "draft_cache_type_k": _of_the_draft(_cache("draft_cache_type_k")),
+    "draft_cache_type_v": _of_the_draft(_cache("draft_cache_type_v")),
     "n_gpu_layers": _layers,
     "threads": _threads("threads"),
     "threads_batch": _threads("threads_batch"),

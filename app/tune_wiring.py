@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, QTimer
 
 from app.desk import Desk
@@ -27,10 +29,15 @@ _LEVELS: dict[Applies, CostLevel] = {
     Applies.RELOAD: "reload",
 }
 # Settings that say nothing while another one is off.
-_DEPENDENT = {
-    "ctx_total_tok": ("kv_unified", True),
-    "ngram_size_m": ("spec_types", ("ngram-simple",)),
-    "ngram_size_n": ("spec_types", ("ngram-simple",)),
+_DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
+    "ctx_total_tok": lambda config: config.kv_unified,
+    "ngram_size_m": lambda config: "ngram-simple" in config.spec_types,
+    "ngram_size_n": lambda config: "ngram-simple" in config.spec_types,
+    **{
+        setting.key: lambda config: "draft-simple" in config.spec_types
+        for setting in SETTINGS
+        if setting.group is Group.DRAFT
+    },
 }
 # One refresh serves all signals that come together when something changes.
 _REFRESH_MS = 15
@@ -158,11 +165,9 @@ class TuneWiring(QObject):
 
     def _enabled_keys(self, candidate: EngineConfig) -> set[str]:
         enabled = {setting.key for setting in SETTINGS}
-        for key, (other, value) in _DEPENDENT.items():
-            if getattr(candidate, other) != value:
-                enabled.discard(key)
+        enabled -= {key for key, counts in _DEPENDENT.items() if not counts(candidate)}
         if not self._desk.has_gpu:
-            enabled -= {"n_gpu_layers", "kv_offload", "op_offload"}
+            enabled -= {"n_gpu_layers", "draft_n_gpu_layers", "kv_offload", "op_offload"}
         return enabled
 
     def _refresh_memory(self) -> None:

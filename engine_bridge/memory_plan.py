@@ -20,9 +20,10 @@ class BytesByUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         recurrent: Recurrent state.
         compute: Compute buffers.
         output: Logits buffer, which grows at run time.
-        draft: Everything of a draft model.
+        draft: Everything of a draft model: its weights, caches, compute and output buffers.
+        draft_mapped: The part of ``draft`` in file-backed pages.
         host: The part of all the above that lies in host memory.
-        total: Sum of all but ``host``.
+        total: Sum of all but ``draft_mapped`` and ``host``.
     """
 
     weights: int = 0
@@ -32,6 +33,7 @@ class BytesByUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute: int = 0
     output: int = 0
     draft: int = 0
+    draft_mapped: int = 0
     host: int = 0
     total: int = 0
 
@@ -44,6 +46,7 @@ class DeviceBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         weights: Weights, mapped ones included.
         kv: KV cache and recurrent state.
         compute: Compute and output buffers.
+        draft: Everything of a draft model there; the numbers above are the target's alone.
         free: Free before this configuration is loaded, -1 if unknown.
         total: Size of the device's memory, -1 if unknown.
     """
@@ -54,6 +57,7 @@ class DeviceBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute: int
     free: int = -1
     total: int = -1
+    draft: int = 0
 
 
 class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

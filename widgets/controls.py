@@ -26,6 +26,8 @@ from widgets.value_text import value_with_unit
 
 # Up to this many words stand side by side; more become a fader with a menu.
 _MAX_SEGMENTS = 4
+# What names in a list end with does not fit on a button; the value beside it has the whole name.
+_COMMON_SUFFIX = "-simple"
 
 
 def make_control(setting: Setting, parent: QWidget) -> Control:
@@ -79,7 +81,12 @@ def _make_choice(setting: Setting, parent: QWidget) -> Control:
 
 def _make_list(setting: Setting, parent: QWidget) -> Control:
     assert isinstance(setting.domain, ListDomain)
-    return SegmentControl(setting, ((), *((word,) for word in setting.domain.choices)), parent)
+    choices = setting.domain.choices
+    values: list[tuple[str, ...]] = [(), *((word,) for word in choices)]
+    words = ["off", *(word.removesuffix(_COMMON_SUFFIX) for word in choices)]
+    if len(choices) == 2:
+        values, words = [*values, choices], [*words, "both"]
+    return SegmentControl(setting, values, parent, words)
 
 
 def _make_flag(setting: Setting, parent: QWidget) -> Control:

@@ -15,7 +15,7 @@ from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 # Settings without a flag, each with the reason.
 NOT_CARRIED = {
@@ -24,6 +24,7 @@ NOT_CARRIED = {
         "other streams wait."
     ),
 }
+_DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswith("draft_"))
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ def notes(situation: Situation) -> tuple[str, ...]:
     said = []
     if not config.model_path:
         said.append("No model is chosen, so the line names none: add -m FILE.")
-    if has_stray_bytes(config.model_path):
+    if "draft-simple" in config.spec_types and config.draft is None:
+        said.append("No draft model is chosen, so the line names none: add -md FILE.")
+    if has_stray_bytes(config.model_path) or has_stray_bytes(config.draft_model_path):
         said.append(
             "The model's name holds bytes that are no UTF-8; the line needs bash, zsh or ksh."
         )
@@ -96,7 +99,10 @@ def not_carried(situation: Situation) -> dict[str, str]:
         reasons["ctx_total_tok"] = "Without a shared pool it always is slots × context per slot."
     for key in ("ngram_size_m", "ngram_size_n"):
         if "ngram-simple" not in config.spec_types and getattr(config, key) != BY_KEY[key].default:
-            reasons[key] = "It has no effect while drafts are off."
+            reasons[key] = "It has no effect while ngram-simple does not draft."
+    for key in _DRAFT_KEYS:
+        if config.draft is None and getattr(config, key) != BY_KEY[key].default:
+            reasons[key] = "It has no effect while draft-simple does not draft."
     return reasons
 
 
@@ -169,6 +175,29 @@ def _speculation(s: Situation) -> tuple[str, ...]:
     return written
 
 
+def _draft_model(s: Situation) -> tuple[str, ...]:
+    """Nothing without draft-simple: the program would load the file all the same."""
+    config = s.config
+    if config.draft is None:
+        return ()
+    written: tuple[str, ...] = ("-md", config.draft_model_path)
+    written += ("--spec-draft-n-max", str(config.draft_n_max))
+    if config.draft_n_min:
+        written += ("--spec-draft-n-min", str(config.draft_n_min))
+    if config.draft_p_min:
+        written += ("--spec-draft-p-min", str(config.draft_p_min))
+    written += ("-ngld", _draft_layers(s))
+    return (*written, "-ctkd", config.draft_cache_type_k, "-ctvd", config.draft_cache_type_v)
+
+
+def _draft_layers(s: Situation) -> str:
+    wanted = s.config.draft_n_gpu_layers
+    has_no_gpu = s.config.n_gpu_layers != 0 and s.effective and s.effective.n_gpu_layers == 0
+    if has_no_gpu:
+        return "0"
+    return str(wanted) if isinstance(wanted, int) else "all"
+
+
 def _asks_for_absent_gpu(s: Situation) -> bool:
     wanted = s.config.n_gpu_layers
     is_absent = s.effective is not None and s.effective.n_gpu_layers == 0
@@ -203,6 +232,7 @@ FLAGS: tuple[Flag, ...] = (
     _said("-ctv", "cache_type_v"),
     Flag(("flash_attn",), _flash_attention),
     Flag(("spec_types", "ngram_size_n", "ngram_size_m"), _speculation),
+    Flag(_DRAFT_KEYS, _draft_model),
     Flag(("n_gpu_layers",), _gpu_layers),
     _switch("-nkvo", "kv_offload", when=False),
     _switch("--no-op-offload", "op_offload", when=False),

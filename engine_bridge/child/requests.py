@@ -17,6 +17,7 @@ from engine_bridge.child.stream import Prepared
 from engine_bridge.child.waiting import WaitingLine
 from engine_bridge.protocol import Event, Generate, Logged, Refused, TemplateSet
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem
 
 
@@ -284,7 +285,7 @@ def _too_long(prompt_tok: int, cap_tok: int, config: EngineConfig, trained_tok: 
             ("ctx_per_slot_tok",),
             f"{sentence}{why} Shorten the prompt, or take a model with a longer context.",
         )
-    fix: dict[str, int | float | str | bool] = {"ctx_per_slot_tok": wanted}
+    fix: dict[str, Value] = {"ctx_per_slot_tok": wanted}
     if config.kv_unified and config.pool_tok < wanted:
         fix["ctx_total_tok"] = pad_context_tok(wanted)
     return Problem(

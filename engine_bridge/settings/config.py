@@ -39,6 +39,13 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spec_types: tuple[str, ...] = ()
     ngram_size_m: int = 48
     ngram_size_n: int = 12
+    draft_model_path: str = ""
+    draft_n_max: int = 3
+    draft_n_min: int = 0
+    draft_p_min: float = 0.0
+    draft_n_gpu_layers: int | Literal["auto", "all"] = "auto"
+    draft_cache_type_k: CacheTypeName = "f16"
+    draft_cache_type_v: CacheTypeName = "f16"
     n_gpu_layers: int | Literal["auto", "all"] = "auto"
     kv_offload: bool = True
     op_offload: bool = True
@@ -117,7 +124,27 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def drafted_max_tok(self) -> int:
         """Most tokens that can be drafted for one stream in one step; 0 without speculation."""
-        return self.ngram_size_m if "ngram-simple" in self.spec_types else 0
+        by_ngram = self.ngram_size_m if "ngram-simple" in self.spec_types else 0
+        by_model = self.draft_n_max if "draft-simple" in self.spec_types else 0
+        return max(by_ngram, by_model)
+
+    @property
+    def draft(self) -> Self | None:
+        """What the draft model is loaded and built with; None where no draft model runs.
+
+        As llama-server has it (common_base_params_to_speculative): a context as large as the
+        target's, with the same slots, batches and flash attention, and one output row a slot.
+        """
+        if "draft-simple" not in self.spec_types or not self.draft_model_path:
+            return None
+        return msgspec.structs.replace(
+            self,
+            model_path=self.draft_model_path,
+            n_gpu_layers=self.draft_n_gpu_layers,
+            cache_type_k=self.draft_cache_type_k,
+            cache_type_v=self.draft_cache_type_v,
+            spec_types=(),
+        )
 
     @property
     def outputs_per_slot(self) -> int:

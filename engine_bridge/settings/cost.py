@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.row import Applies
-from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.table import BY_KEY, SETTINGS
 
-# Settings whose effect on the context goes through its pool or its output rows alone.
+# Settings whose effect on the context goes through its pool alone.
 _POOL_KEYS = frozenset({"ctx_per_slot_tok", "ctx_total_tok"})
-_DRAFT_KEYS = frozenset({"spec_types", "ngram_size_m"})
+# Settings that decide which draft model is loaded, and where.
+_DRAFT_LOAD_KEYS = frozenset({"spec_types", "draft_model_path", "draft_n_gpu_layers"})
+_DRAFT_KEYS = frozenset(s.key for s in SETTINGS if s.key.startswith("draft_"))
 
 
 def cost_of_change(applied: EngineConfig, wanted: EngineConfig) -> Applies | None:
@@ -21,18 +23,36 @@ def cost_of_change(applied: EngineConfig, wanted: EngineConfig) -> Applies | Non
     return max(costs, key=lambda cost: cost.rank) if costs else None
 
 
+def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
+    """Whether the model stays loaded in that change: at most its draft model is a load."""
+    return all(
+        key in _DRAFT_LOAD_KEYS or cost_of_key(key, applied, wanted) is not Applies.RELOAD
+        for key in wanted.changed_from(applied)
+    )
+
+
 def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applies:
     """What the change of ``key`` alone costs between two configurations.
 
     Cheaper than its row says where the engine's context would come out the same: a draft that
     needs the output rows already built, a cap that leaves the pool as it is.
     """
-    row_cost = BY_KEY[key].applies
-    if key in _DRAFT_KEYS and _rows(wanted) == _rows(applied):
+    if key in _DRAFT_LOAD_KEYS and _draft_file(applied) != _draft_file(wanted):
+        return Applies.CONTEXT if wanted.draft is None else Applies.RELOAD
+    if _makes_the_same(key, applied, wanted):
         return Applies.LIVE
-    if key in _POOL_KEYS and _pool(wanted) == _pool(applied):
-        return Applies.LIVE
-    return row_cost
+    return BY_KEY[key].applies
+
+
+def _makes_the_same(key: str, applied: EngineConfig, wanted: EngineConfig) -> bool:
+    """Whether neither a load nor a new context would change anything."""
+    if key == "draft_n_max":  # the rows are there; those not needed go with the next context
+        return all(new <= old for new, old in zip(_rows(wanted), _rows(applied), strict=True))
+    if key in ("spec_types", "ngram_size_m"):
+        return _rows(wanted) == _rows(applied)
+    if key in _DRAFT_KEYS:
+        return applied.draft is None and wanted.draft is None
+    return key in _POOL_KEYS and _pool(wanted) == _pool(applied)
 
 
 def _rows(config: EngineConfig) -> tuple[int, int]:
@@ -41,3 +61,7 @@ def _rows(config: EngineConfig) -> tuple[int, int]:
 
 def _pool(config: EngineConfig) -> tuple[bool, int, int]:
     return config.kv_unified, config.pool_tok, config.slots
+
+
+def _draft_file(config: EngineConfig) -> tuple[str, int | str] | None:
+    return None if config.draft is None else (config.draft_model_path, config.draft_n_gpu_layers)

@@ -29,6 +29,7 @@ class Group(StrEnum):
 
     MODEL = "Model"
     MAIN = "Main"
+    DRAFT = "Draft model"
     PLACEMENT = "Placement"
     BATCH = "Batch and threads"
     SAMPLING = "Sampling"

@@ -15,7 +15,7 @@ import msgspec
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
-from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 # A dry run costs about 50 bytes of host memory and 25 ns a cell; 16 × 1M cells are 0.5 s and
@@ -46,7 +46,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     keys: tuple[str, ...]
     message: str
-    fix: dict[str, int | float | str | bool] = {}
+    fix: dict[str, Value] = {}
     severity: Severity = Severity.ERROR
 
 
@@ -93,8 +93,7 @@ def _outside_domain(config: EngineConfig) -> tuple[Problem, ...]:
         try:
             setting.domain.check(getattr(config, setting.key))
         except DomainError as error:
-            default = setting.default
-            fix = {} if isinstance(default, tuple) else {setting.key: default}
+            fix = {setting.key: setting.default}
             found.append(Problem((setting.key,), f"{setting.label}: {error}", fix))
     return tuple(found)
 
@@ -179,8 +178,9 @@ def _draft_fits_in_batch(config: EngineConfig, _: ModelFacts | None) -> Problem 
     needed = 1 + config.drafted_max_tok
     if config.batch_tok >= needed:
         return None
+    is_ngram = "ngram-simple" in config.spec_types and config.ngram_size_m + 1 == needed
     return Problem(
-        ("ngram_size_m", "batch_tok"),
+        ("ngram_size_m" if is_ngram else "draft_n_max", "batch_tok"),
         f"A draft of {config.drafted_max_tok} tokens and the token before it do not fit into a "
         f"batch of {config.batch_tok}.",
         {"batch_tok": 1 << (needed - 1).bit_length()},
@@ -188,7 +188,7 @@ def _draft_fits_in_batch(config: EngineConfig, _: ModelFacts | None) -> Problem 
 
 
 def _draft_shorter_than_match(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    if not config.drafted_max_tok or config.ngram_size_m >= config.ngram_size_n:
+    if "ngram-simple" not in config.spec_types or config.ngram_size_m >= config.ngram_size_n:
         return None
     return Problem(
         ("ngram_size_m", "ngram_size_n"),
@@ -199,10 +199,62 @@ def _draft_shorter_than_match(config: EngineConfig, _: ModelFacts | None) -> Pro
     )
 
 
+def _draft_simple_needs_a_model(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if "draft-simple" not in config.spec_types or config.draft_model_path:
+        return None
+    return Problem(
+        ("spec_types", "draft_model_path"),
+        "draft-simple asks a second, smaller model, and none is chosen. Choose a draft model with "
+        "the vocabulary of this one, or draft without.",
+        {"spec_types": _without_draft_simple(config)},
+    )
+
+
+def _state_cannot_be_drafted_for(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or "draft-simple" not in config.spec_types:
+        return None
+    if not model.is_recurrent and not model.is_hybrid:
+        return None
+    return Problem(
+        ("spec_types", "draft_model_path"),
+        f"{model.name} keeps a state instead of a cache, and a rejected draft could not be taken "
+        "back from it: a draft model would be loaded for nothing.",
+        {"spec_types": _without_draft_simple(config)},
+    )
+
+
+def _draft_v_needs_flash_attention(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    is_quantised = CACHE_TYPES[config.draft_cache_type_v].is_quantised
+    if config.draft is None or config.flash_attn != "off" or not is_quantised:
+        return None
+    return Problem(
+        ("draft_cache_type_v", "flash_attn"),
+        f"A {config.draft_cache_type_v} V cache of the draft model needs flash attention; without "
+        "it llama.cpp makes no context. Set the draft V cache to f16, or flash attention to auto.",
+        {"draft_cache_type_v": "f16"},
+    )
+
+
+def _shortest_draft_can_be_made(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+    if config.draft is None or config.draft_n_min <= config.draft_n_max:
+        return None
+    return Problem(
+        ("draft_n_min", "draft_n_max"),
+        f"Drafts of fewer than {config.draft_n_min} tokens are thrown away, and the draft model "
+        f"makes {config.draft_n_max} at most: nothing is ever drafted.",
+        {"draft_n_min": config.draft_n_max},
+        Severity.WARNING,
+    )
+
+
+def _without_draft_simple(config: EngineConfig) -> tuple[str, ...]:
+    return tuple(kind for kind in config.spec_types if kind != "draft-simple")
+
+
 def _pool_is_bounded(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     if config.pool_tok <= MAX_POOL_CELLS:
         return None
-    fix: dict[str, int | float | str | bool]
+    fix: dict[str, Value]
     if config.kv_unified:
         fix = {"ctx_total_tok": MAX_POOL_CELLS}
     else:
@@ -247,7 +299,7 @@ def _slot_too_small(config: EngineConfig, model: ModelFacts | None) -> Problem |
         return None
     if model is not None and 0 < model.ctx_train_tok < USEFUL_SLOT_TOK:
         return None  # it was made for short texts; _beyond_training speaks for it
-    fix: dict[str, int | float | str | bool] = {}
+    fix: dict[str, Value] = {}
     if config.ctx_per_slot_tok < USEFUL_SLOT_TOK:
         fix["ctx_per_slot_tok"] = USEFUL_SLOT_TOK
     if config.pool_tok < USEFUL_SLOT_TOK and config.kv_unified:
@@ -267,9 +319,13 @@ RULES: tuple[Rule, ...] = (
     _block_must_divide_head,
     _batch_holds_a_token_per_slot,
     _ubatch_within_batch,
+    _draft_simple_needs_a_model,
+    _state_cannot_be_drafted_for,
+    _draft_v_needs_flash_attention,
     _draft_fits_in_batch,
     _pool_is_bounded,
     _draft_shorter_than_match,
+    _shortest_draft_can_be_made,
     _cap_above_pool,
     _beyond_training,
     _slot_too_small,

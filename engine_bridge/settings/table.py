@@ -12,10 +12,10 @@ from engine_bridge.settings.domain import (
     FlagDomain,
     FloatDomain,
     IntDomain,
-    ListDomain,
     PathDomain,
 )
 from engine_bridge.settings.row import Applies, Group, Setting
+from engine_bridge.settings.speculation_rows import SPECULATION
 
 # llama.cpp refuses more sequences in one context (LLAMA_MAX_SEQ in src/llama-cparams.h).
 MAX_SLOTS = 256
@@ -120,42 +120,7 @@ SETTINGS: tuple[Setting, ...] = (
         "Exact attention, computed in tiles. It moves less memory and prefills long contexts "
         "faster. Auto takes it wherever the backend supports the model's head sizes.",
     ),
-    Setting(
-        "spec_types",
-        "Drafts",
-        ListDomain(("ngram-simple",)),
-        (),
-        Applies.CONTEXT,
-        True,
-        Group.MAIN,
-        "Speculative decoding. ngram-simple drafts what followed the same words earlier in the "
-        "conversation: strong on code edits and quotes, thin on new prose. It needs no second "
-        "model; compute memory grows with slots × draft length.",
-    ),
-    Setting(
-        "ngram_size_m",
-        "Draft length",
-        IntDomain(1, 256, (2, 4, 8, 12, 16, 24, 32, 48, 64)),
-        48,
-        Applies.CONTEXT,
-        True,
-        Group.MAIN,
-        "Most tokens drafted at a time by ngram-simple. It drafts nothing while this is below "
-        "the match length.",
-        "tok",
-    ),
-    Setting(
-        "ngram_size_n",
-        "Match length",
-        IntDomain(1, 256, (2, 3, 4, 6, 8, 12, 16, 24)),
-        12,
-        Applies.LIVE,
-        False,
-        Group.MAIN,
-        "Tokens in a row that must repeat for a draft to start. A shorter match drafts more often "
-        "and is wrong more often.",
-        "tok",
-    ),
+    *SPECULATION,
     Setting(
         "n_gpu_layers",
         "Layers on GPU",

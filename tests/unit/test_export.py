@@ -113,11 +113,19 @@ COMPANY: dict[str, dict[str, object]] = {
     "ctx_total_tok": {"kv_unified": True, "ctx_per_slot_tok": 1024},
     "ngram_size_n": {"spec_types": ("ngram-simple",)},
     "ngram_size_m": {"spec_types": ("ngram-simple",)},
+    **{
+        setting.key: {"spec_types": ("draft-simple",), "draft_model_path": "/d.gguf"}
+        for setting in SETTINGS
+        if setting.key.startswith("draft_")
+    },
 }
 OTHER_VALUE: dict[str, Value] = {
     "model_path": "/m.gguf", "ctx_per_slot_tok": 512, "slots": 3, "kv_unified": True,
     "ctx_total_tok": 2048, "cache_type_k": "q8_0", "cache_type_v": "q4_0", "flash_attn": "off",
-    "spec_types": ("ngram-simple",), "ngram_size_m": 8, "ngram_size_n": 4, "n_gpu_layers": 7,
+    "spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 8, "ngram_size_n": 4,
+    "draft_model_path": "/other.gguf", "draft_n_max": 5, "draft_n_min": 1, "draft_p_min": 0.75,
+    "draft_n_gpu_layers": 3, "draft_cache_type_k": "q8_0", "draft_cache_type_v": "bf16",
+    "n_gpu_layers": 7,
     "kv_offload": False, "op_offload": False, "swa_full": True, "load_mode": "mlock",
     "batch_tok": 256, "ubatch_tok": 64, "threads": 3, "threads_batch": 5, "temperature": 0.0,
     "top_k": 7, "top_p": 0.5, "min_p": 0.25, "repeat_penalty": 1.5, "repeat_last_n_tok": 0,
@@ -356,6 +364,26 @@ def test_that_drafts_are_said_with_their_sizes_or_not_at_all() -> None:
     assert (
         "--spec-type ngram-simple --spec-ngram-simple-size-n 3 --spec-ngram-simple-size-m 48"
     ) in words
+
+
+def test_that_a_draft_model_is_said_with_its_settings_or_not_at_all() -> None:
+    chosen = EngineConfig(draft_model_path="/d.gguf", draft_n_max=5)
+    assert not {"-md", "-ngld", "-ctkd"} & set(words_of(chosen))
+    reasons = llama_server.export(chosen, None, FACTS).not_carried
+    assert {"draft_model_path", "draft_n_max"} <= set(reasons)
+    drafting = chosen.with_values({"spec_types": ("ngram-simple", "draft-simple")})
+    assert (
+        "--spec-type ngram-simple,draft-simple --spec-ngram-simple-size-n 12 "
+        "--spec-ngram-simple-size-m 48 -md /d.gguf --spec-draft-n-max 5 -ngld all "
+        "-ctkd f16 -ctvd f16"
+    ) in " ".join(words_of(drafting, None))
+    # Where no GPU is, its layers are not asked for: as those of the model.
+    assert _value(words_of(drafting, EFFECTIVE), "-ngld") == "0"
+    assert not {"draft_model_path", "draft_n_max"} & set(
+        llama_server.export(drafting, None, FACTS).not_carried
+    )
+    without = EngineConfig(spec_types=("draft-simple",))
+    assert "add -md FILE" in " ".join(llama_server.export(without, None, FACTS).notes)
 
 
 def test_that_a_desk_without_a_model_says_so() -> None:

@@ -50,3 +50,22 @@ def test_that_values_that_mean_off_say_so() -> None:
     assert hint_for("max_new_tok", Situation(EngineConfig())) == "no limit but the context"
     assert hint_for("top_k", Situation(config)).startswith("off")
     assert hint_for("temperature", Situation(EngineConfig())) != "off"
+
+
+def test_that_hints_of_a_draft_model_speak_once_it_drafts() -> None:
+    alone = Situation(EngineConfig(draft_p_min=0.5))
+    drafting = Situation(
+        EngineConfig(
+            spec_types=("draft-simple",), draft_model_path="d.gguf", draft_p_min=0.5, draft_n_min=2
+        ),
+        acceptance=0.05,
+    )
+    for key in ("draft_n_max", "draft_n_min", "draft_p_min", "draft_cache_type_k"):
+        assert hint_for(key, alone) == "takes effect once a draft model drafts"
+        assert hint_for(key, drafting) != hint_for(key, alone)
+    assert hint_for("draft_p_min", drafting) == "stops below 50% confidence"
+    assert hint_for("draft_n_max", drafting) == "up to 4 tokens from one pass"
+    # S37: a draft that is never accepted slows everything down, and that is said.
+    assert hint_for("spec_types", drafting).endswith("so far: drafts slow this work down")
+    without = Situation(EngineConfig(spec_types=("draft-simple",)))
+    assert "needs a draft model" in hint_for("spec_types", without)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
-from engine_bridge.settings.cost import cost_of_change, cost_of_key
+from engine_bridge.settings.cost import cost_of_change, cost_of_key, keeps_model
 from engine_bridge.settings.domain import (
     ChoiceDomain,
     FlagDomain,
@@ -15,6 +15,10 @@ from engine_bridge.settings.domain import (
 )
 from engine_bridge.settings.row import Applies, Setting
 from engine_bridge.settings.table import SETTINGS
+
+_DRAFTING: dict[str, object] = {
+    "spec_types": ("draft-simple",), "draft_model_path": "d.gguf", "draft_n_max": 3,
+}  # fmt: skip
 
 
 def test_that_8192_over_3_slots_becomes_three_times_2816() -> None:
@@ -105,6 +109,20 @@ def _another_value(row: Setting) -> object:
             {"spec_types": ("ngram-simple",), "ngram_size_m": 64},
             Applies.CONTEXT,
         ),
+        # A draft model is a load of its own, and leaves with the old contexts.
+        ({}, _DRAFTING, Applies.RELOAD),
+        (_DRAFTING, {**_DRAFTING, "draft_model_path": "other.gguf"}, Applies.RELOAD),
+        (_DRAFTING, {**_DRAFTING, "draft_n_gpu_layers": 0}, Applies.RELOAD),
+        (_DRAFTING, {**_DRAFTING, "spec_types": ()}, Applies.CONTEXT),
+        (_DRAFTING, {"spec_types": ("draft-simple",)}, Applies.CONTEXT),
+        (_DRAFTING, {**_DRAFTING, "draft_cache_type_k": "q8_0"}, Applies.CONTEXT),
+        # Chosen, but nobody asks it.
+        ({}, {"draft_model_path": "d.gguf", "draft_cache_type_k": "q8_0"}, Applies.LIVE),
+        (_DRAFTING, {**_DRAFTING, "draft_n_min": 2, "draft_p_min": 0.5}, Applies.LIVE),
+        # Rows that are there need not be used.
+        (_DRAFTING, {**_DRAFTING, "draft_n_max": 2}, Applies.LIVE),
+        (_DRAFTING, {**_DRAFTING, "draft_n_max": 4}, Applies.CONTEXT),
+        (_DRAFTING, {**_DRAFTING, "spec_types": ("ngram-simple", "draft-simple")}, Applies.CONTEXT),
     ],
 )
 def test_that_a_change_costs_the_dearest_step_it_needs(
@@ -114,3 +132,28 @@ def test_that_a_change_costs_the_dearest_step_it_needs(
     assert cost_of_change(applied, wanted) is cost
     costs = [cost_of_key(key, applied, wanted) for key in wanted.changed_from(applied)]
     assert max(costs, key=lambda one: one.rank) is cost
+
+
+def test_that_a_draft_model_changes_without_its_target() -> None:
+    config, drafting = EngineConfig(), EngineConfig.from_values(_DRAFTING)
+    assert keeps_model(config, drafting)
+    assert keeps_model(config, drafting.with_values({"slots": 2, "temperature": 0.1}))
+    assert not keeps_model(config, drafting.with_values({"n_gpu_layers": 3}))
+    assert not keeps_model(drafting, config.with_values({"model_path": "m.gguf"}))
+
+
+def test_that_a_draft_model_is_built_as_llama_server_builds_it() -> None:
+    assert EngineConfig(draft_model_path="d.gguf").draft is None
+    config = EngineConfig.from_values(
+        {**_DRAFTING, "model_path": "m.gguf", "slots": 3, "cache_type_k": "q4_0",
+         "draft_cache_type_v": "q8_0", "draft_n_gpu_layers": 7, "n_gpu_layers": 5}
+    )  # fmt: skip
+    assert (config.drafted_max_tok, config.outputs_max) == (3, 12)
+    draft = config.draft
+    assert draft is not None
+    assert (draft.model_path, draft.n_gpu_layers) == ("d.gguf", 7)
+    assert (draft.cache_type_k, draft.cache_type_v) == ("f16", "q8_0")
+    assert (draft.pool_tok, draft.outputs_max, draft.outputs_per_slot) == (config.pool_tok, 3, 1)
+    assert draft.draft is None
+    both = config.with_values({"spec_types": ("draft-simple", "ngram-simple")})
+    assert both.drafted_max_tok == 48

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.domain import ChoiceDomain, FlagDomain, IntDomain, ListDomain
+from engine_bridge.settings.domain import (
+    ChoiceDomain,
+    FlagDomain,
+    IntDomain,
+    ListDomain,
+    PathDomain,
+)
 from engine_bridge.settings.rules import (
     MAX_POOL_CELLS,
     RULES,
@@ -16,13 +22,19 @@ from engine_bridge.settings.rules import (
     Severity,
     errors_of,
     problems_of,
+    repair_words,
     repaired,
 )
 from engine_bridge.settings.table import BY_KEY
 
 
 def _model(
-    *, architecture: str = "llama", head_dim: int = 128, is_mla: bool = False, trained: int = 32_768
+    *,
+    architecture: str = "llama",
+    head_dim: int = 128,
+    is_mla: bool = False,
+    trained: int = 32_768,
+    is_recurrent: bool = False,
 ) -> ModelFacts:
     return ModelFacts(
         path="m.gguf",
@@ -40,8 +52,13 @@ def _model(
         head_dims_k=(head_dim,),
         head_dims_v=(head_dim,),
         is_mla=is_mla,
+        is_recurrent=is_recurrent,
     )
 
+
+_DRAFT_SIMPLE: dict[str, object] = {
+    "spec_types": ("draft-simple",), "draft_model_path": "draft.gguf",
+}  # fmt: skip
 
 CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
     ("cache_type_v", {"cache_type_v": "q8_0", "flash_attn": "off"}, None, Severity.ERROR),
@@ -76,6 +93,21 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
         None,
         Severity.WARNING,
     ),
+    ("spec_types", {"spec_types": ("ngram-simple", "draft-simple")}, None, Severity.ERROR),
+    ("spec_types", _DRAFT_SIMPLE, _model(is_recurrent=True), Severity.ERROR),
+    (
+        "draft_cache_type_v",
+        {**_DRAFT_SIMPLE, "draft_cache_type_v": "q8_0", "flash_attn": "off"},
+        None,
+        Severity.ERROR,
+    ),
+    (
+        "draft_n_max",
+        {**_DRAFT_SIMPLE, "draft_n_max": 64, "batch_tok": 32, "ubatch_tok": 32},
+        None,
+        Severity.ERROR,
+    ),
+    ("draft_n_min", {**_DRAFT_SIMPLE, "draft_n_min": 4}, None, Severity.WARNING),
     (
         "ctx_per_slot_tok",
         {"kv_unified": True, "ctx_total_tok": 2048, "ctx_per_slot_tok": 4096},
@@ -151,6 +183,7 @@ def test_that_a_value_from_the_wire_outside_its_domain_is_an_error() -> None:
 _KEYS = (
     "ctx_per_slot_tok", "slots", "kv_unified", "ctx_total_tok", "cache_type_k", "cache_type_v",
     "flash_attn", "spec_types", "ngram_size_m", "ngram_size_n", "batch_tok", "ubatch_tok",
+    "draft_model_path", "draft_n_max", "draft_n_min", "draft_cache_type_v",
 )  # fmt: skip
 
 
@@ -162,7 +195,9 @@ def _values_of(key: str) -> st.SearchStrategy[object]:
     if isinstance(domain, ChoiceDomain):
         return st.sampled_from(domain.choices)
     if isinstance(domain, ListDomain):
-        return st.sampled_from([(), domain.choices])
+        return st.sampled_from([(), domain.choices, domain.choices[:1], domain.choices[1:]])
+    if isinstance(domain, PathDomain):
+        return st.sampled_from(["", "draft.gguf"])
     assert isinstance(domain, FlagDomain)
     return st.booleans()
 
@@ -176,6 +211,7 @@ _models = st.one_of(
         head_dim=st.sampled_from([64, 80, 128]),
         is_mla=st.booleans(),
         trained=st.sampled_from([0, 128, 2048, 131_072]),
+        is_recurrent=st.booleans(),
     ).filter(lambda model: not (model.is_mla and model.architecture == "grok")),
 )
 
@@ -197,3 +233,9 @@ def _repaired_wholly(config: EngineConfig, model: ModelFacts | None) -> EngineCo
             return config
         config = repaired(config, problems[0])
     return None
+
+
+def test_that_removing_the_draft_model_keeps_the_other_drafts() -> None:
+    (problem,) = errors_of(EngineConfig(spec_types=("ngram-simple", "draft-simple")))
+    assert problem.fix == {"spec_types": ("ngram-simple",)}
+    assert repair_words(problem) == "Set Drafts to ngram-simple"

@@ -284,13 +284,21 @@ def test_that_three_words_stand_side_by_side(make: Make) -> None:
     assert len(recorder.changed) == 1
 
 
-def test_that_drafts_are_off_or_one_of_the_kinds(make: Make) -> None:
+def test_that_drafts_are_off_or_one_of_the_kinds_or_both(make: Make) -> None:
     row = make("spec_types")
     recorder = Recorder(row)
     buttons = {b.text(): b for b in row.findChildren(QPushButton)}
-    QTest.mouseClick(buttons["ngram-simple"], LEFT)
-    QTest.mouseClick(buttons["off"], LEFT)
-    assert [value for _, value in recorder.changed] == [("ngram-simple",), ()]
+    for word in ("ngram", "off", "draft", "both"):
+        QTest.mouseClick(buttons[word], LEFT)
+    assert [value for _, value in recorder.changed] == [
+        ("ngram-simple",),
+        (),
+        ("draft-simple",),
+        ("ngram-simple", "draft-simple"),
+    ]
+    assert isinstance(row.control, SegmentControl)
+    QApplication.processEvents()
+    assert row.control.label.text() == "both"
 
 
 def test_that_a_flag_is_a_switch(make: Make) -> None:

@@ -142,7 +142,7 @@ def test_that_no_name_or_number_is_cut_off(
     panel: TunePanel, themed: QApplication, scale: float
 ) -> None:
     apply_theme(themed, LIGHT, scale)
-    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
         panel.section(group).set_open(True)
     for row in panel.rows():
         row.set_badge("new context 12.5 s", "context")
@@ -157,7 +157,7 @@ def test_that_no_name_or_number_is_cut_off(
 
 
 def test_that_every_control_has_a_name_and_a_place_in_the_tab_order(panel: TunePanel) -> None:
-    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
         panel.section(group).set_open(True)
     reachable = [
         widget
@@ -193,7 +193,7 @@ def test_that_no_text_of_any_row_moves_anything(
     panel: TunePanel, themed: QApplication, scale: float
 ) -> None:
     apply_theme(themed, LIGHT, scale)
-    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
         panel.section(group).set_open(True)
     QApplication.processEvents()
     panel.resize(panel.minimumSizeHint().width(), 800)
@@ -238,7 +238,7 @@ def test_that_a_value_too_wide_shows_what_the_engine_made_of_it(panel: TunePanel
 
 
 def test_that_the_first_sentence_of_each_help_fits_below_its_fader(panel: TunePanel) -> None:
-    for group in (Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
         panel.section(group).set_open(True)
     for row in panel.rows():
         first = row.setting.help.split(". ")[0].rstrip(".") + "."
