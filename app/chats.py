@@ -69,6 +69,7 @@ class Chats(QObject):
         title_changed: Conversation id, title.
         branch_changed: Conversation id: other turns than before are shown, up to a new answer.
         conversation_touched: Conversation id: something to be stored has changed, text included.
+        conversation_closed: Conversation id: it is no longer on the desk.
         request_sent: Number of the request, when Enter was pressed (ns).
         request_painted: Number of the request, when its first text was painted (ns).
     """
@@ -83,6 +84,7 @@ class Chats(QObject):
     title_changed = Signal(str, str)
     branch_changed = Signal(str)
     conversation_touched = Signal(str)
+    conversation_closed = Signal(str)
     request_sent = Signal(int, object)
     request_painted = Signal(int, object)
 
@@ -155,8 +157,15 @@ class Chats(QObject):
             for number, request in self._requests.items()
             if request.conversation.id != conversation_id
         }
-        if self._conversations.pop(conversation_id, None) is not None:
-            self._client.send(Forget(conversation_id))
+        conversation = self._conversations.get(conversation_id)
+        if conversation is None:
+            return
+        if conversation.is_answering:
+            conversation.finish("cancelled")
+            self.conversation_touched.emit(conversation_id)
+        del self._conversations[conversation_id]
+        self._client.send(Forget(conversation_id))
+        self.conversation_closed.emit(conversation_id)
 
     def conversation(self, conversation_id: str) -> Conversation:
         """The conversation of that id.
