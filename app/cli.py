@@ -17,6 +17,7 @@ import msgspec
 from app.export.targets import TARGETS
 from app.figures import bytes_text
 from app.planning import PlanningError, plan_in_throwaway_process
+from app.quoting import Shell, own_shell
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig, parse_assignments
 from engine_bridge.settings.domain import DomainError
@@ -62,6 +63,13 @@ def _parser() -> argparse.ArgumentParser:
     export.set_defaults(run=_run_export)
     _add_model_options(export)
     export.add_argument("--to", choices=tuple(TARGETS), default="llama-server")
+    export.add_argument(
+        "--shell",
+        choices=tuple(str(shell) for shell in Shell),
+        default=str(own_shell()),
+        help="who will read the line (%(default)s by default)",
+    )
+    export.add_argument("--lines", action="store_true", help="a line for each flag")
     export.add_argument("--json", action="store_true", help="print one JSON object")
 
     settings = commands.add_parser("settings", help="list what can be set")
@@ -142,11 +150,21 @@ def _run_plan(arguments: argparse.Namespace) -> int:
 def _run_export(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     answer = plan_in_throwaway_process(config)
-    export = TARGETS[arguments.to](config, answer.plan.effective, answer.model)
+    export = TARGETS[arguments.to](
+        config, answer.plan.effective, answer.model, Shell(arguments.shell)
+    )
+    text = export.lines if arguments.lines else export.text
     if arguments.json:
-        _print_json(msgspec.to_builtins(export))
+        _print_json(
+            {
+                "target": export.target,
+                "text": text,
+                "notes": export.notes,
+                "not_carried": export.not_carried,
+            }
+        )
     else:
-        print(export.text)
+        print(text)
         for note in export.notes:
             print(f"note: {note}", file=sys.stderr)
         for key, reason in export.not_carried.items():
@@ -154,7 +172,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
     errors = errors_of(config, answer.model)
     for problem in answer.plan.problems:
         print(f"{problem.severity}: {problem.message}", file=sys.stderr)
-    return 1 if errors else 0
+    return 1 if errors or not text else 0
 
 
 def _run_settings(_: argparse.Namespace) -> int:

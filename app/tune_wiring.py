@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.command_wiring import CommandWiring
 from app.desk import Desk
-from app.export.targets import TARGETS
 from app.hints import Situation, hint_for
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
@@ -16,7 +16,7 @@ from engine_bridge.protocol import Applied
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
 from engine_bridge.settings.row import Applies, Group
-from engine_bridge.settings.rules import Problem, Severity, errors_of
+from engine_bridge.settings.rules import Problem, Severity
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from widgets.command_bar import CommandBar
 from widgets.cost_badge import CostLevel
@@ -55,8 +55,7 @@ class TuneWiring(QObject):
         self._session = desk.session
         self._tune = tune
         self._top = top
-        self._command = command
-        self._target = next(iter(TARGETS))
+        self.command_wiring = CommandWiring(desk, command, self)
         self._machine: tuple[MemorySnapshot, ...] = ()
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
@@ -79,8 +78,6 @@ class TuneWiring(QObject):
         top.undo_requested.connect(session.undo)
         top.redo_requested.connect(session.redo)
         top.cancel_requested.connect(session.cancel_load)
-        command.set_targets(tuple(TARGETS))
-        command.target_changed.connect(self._on_target_changed)
         tune.set_values(session.wanted.values())
         self._refresh()
 
@@ -97,10 +94,6 @@ class TuneWiring(QObject):
 
     def _on_hardware_measured(self, snapshots: tuple[MemorySnapshot, ...]) -> None:
         self._machine = snapshots
-        self._refresh_soon()
-
-    def _on_target_changed(self, target: str) -> None:
-        self._target = target
         self._refresh_soon()
 
     def _set_stops(self, trained_tok: int, layers: int) -> None:
@@ -124,7 +117,7 @@ class TuneWiring(QObject):
         self._refresh_rows()
         self._refresh_memory()
         self._refresh_apply(problems)
-        self._refresh_command()
+        self.command_wiring.refresh()
 
     def _refresh_rows(self) -> None:
         applied = self._session.applied
@@ -203,19 +196,6 @@ class TuneWiring(QObject):
         seconds = self._session.measured_seconds(cost) if cost else None
         self._top.set_apply(str(cost) if cost else None, seconds, reason)
         self._top.set_history(self._session.can_undo, self._session.can_redo)
-
-    def _refresh_command(self) -> None:
-        applied, wanted = self._session.applied, self._session.wanted
-        effective = applied.effective if applied else None
-        if applied is not None and applied.config != wanted and self._session.plan is not None:
-            effective = self._session.plan.effective or effective
-        export = TARGETS[self._target](wanted, effective, self._session.model)
-        refusals = [
-            f"llama.cpp would refuse this line: {problem.message}"
-            for problem in errors_of(wanted, self._session.model)
-        ]
-        named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
-        self._command.set_export(export.text, [*refusals, *export.notes], named)
 
 
 def _effective_words(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -25,17 +25,21 @@ from widgets.theme import icon, set_role
 
 DEFAULT_TARGETS = ("llama serve", "llama-server")
 _COPIED_MS = 1500
+_NO_COMMAND = "The command line appears here once a model is chosen."
+_REFUSED = "There is no such command line for this shell; the reason stands below."
 
 
 class CommandBar(QFrame):
-    """The command, the engine it is for, and a copy of it with one click.
+    """The command, the engine and the shell it is for, and a copy of it with one click.
 
     Signals:
         target_changed: The engine (str) that a person chose.
+        shell_changed: The id (str) of the shell that a person chose.
         copy_requested: The command (str) that was put on the clipboard.
     """
 
     target_changed = Signal(str)
+    shell_changed = Signal(str)
     copy_requested = Signal(str)
 
     def __init__(
@@ -64,6 +68,10 @@ class CommandBar(QFrame):
         self._targets.addItems(list(targets))
         self._targets.setAccessibleName("Engine the command line is for")
         self._targets.setToolTip("Engine the command line is for")
+        self._shells = QComboBox(self)
+        self._shells.setAccessibleName("Shell the command line is quoted for")
+        self._shells.setToolTip("Shell the command line is quoted for")
+        self._shells.hide()
         self._copy = QPushButton("Copy", self)
         self._copy.setAccessibleName("Copy the command line")
         self._copied = QTimer(self)
@@ -74,33 +82,42 @@ class CommandBar(QFrame):
         self._show_expand()
         self.set_export("", (), {})
 
-    def set_targets(self, targets: Sequence[str]) -> None:
-        """Offer ``targets``, the first one chosen, without a signal."""
-        was_blocked = self._targets.blockSignals(True)
-        self._targets.clear()
-        self._targets.addItems(list(targets))
-        self._targets.blockSignals(was_blocked)
+    def set_targets(self, targets: Sequence[str], chosen: str = "") -> None:
+        """Offer ``targets``, ``chosen`` or else the first one chosen, without a signal."""
+        with QSignalBlocker(self._targets):
+            self._targets.clear()
+            self._targets.addItems(list(targets))
+            if chosen in targets:
+                self._targets.setCurrentText(chosen)
+
+    def set_shells(self, shells: Sequence[tuple[str, str]], chosen: str) -> None:
+        """Offer ``shells``, each an id and a name, ``chosen`` by its id, without a signal."""
+        with QSignalBlocker(self._shells):
+            self._shells.clear()
+            for key, name in shells:
+                self._shells.addItem(name, key)
+            self._shells.setCurrentIndex(max(0, self._shells.findData(chosen)))
+        self._shells.setVisible(bool(shells))
 
     def set_export(self, text: str, notes: Sequence[str], not_carried: Mapping[str, str]) -> None:
         """Show a command.
 
         Args:
-            text: The command, one line.
+            text: The command, one line; empty where there is none, and ``notes`` may say why.
             notes: Sentences on how it differs from what the desk runs.
             not_carried: Settings that the engine has no word for, each with the reason.
         """
         self._view.set_command(text)
         self._copy.setEnabled(bool(text))
         if not text:
-            self._note.set_text("")
-            self._notes.setText("")
-            return
+            self._view.setPlaceholderText(_REFUSED if notes else _NO_COMMAND)
+            not_carried = {}
         reasons = [f"{key} is not carried over: {reason}" for key, reason in not_carried.items()]
         lines = [*notes, *reasons]
         brief = list(notes)
         if not_carried:
             brief.append(f"not carried over: {', '.join(not_carried)}")
-        words = " · ".join(brief) or "Every setting is carried over."
+        words = " · ".join(brief) or ("Every setting is carried over." if text else "")
         self._note.set_text(words, "\n".join(lines))
         self._notes.setText("\n".join(lines) or words)
         self._on_overflow_changed()
@@ -139,7 +156,7 @@ class CommandBar(QFrame):
         row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._view, 1)
-        for widget in (self._expand, self._targets, self._copy):
+        for widget in (self._expand, self._targets, self._shells, self._copy):
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(PANEL_PADDING_PX, PANEL_GAP_PX, PANEL_PADDING_PX, PANEL_GAP_PX)
@@ -160,6 +177,9 @@ class CommandBar(QFrame):
 
     def _connect(self) -> None:
         self._targets.currentTextChanged.connect(self.target_changed)
+        self._shells.currentIndexChanged.connect(
+            lambda index: self.shell_changed.emit(self._shells.itemData(index))
+        )
         self._copy.clicked.connect(self.copy)
         self._copied.timeout.connect(lambda: self._copy.setText("Copy"))
         self._expand.toggled.connect(self._on_expand_toggled)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from app.quoting import QuotingError, Shell, notes_on, quote
+from app.quoting import QuotingError, Shell, notes_on, quote, quote_lines
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
@@ -24,12 +24,14 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         text: The line for the shell asked for; empty where that shell cannot be given it.
         notes: What the user should know before running it.
         not_carried: Settings that the line cannot say, each with the reason.
+        lines: The same command, with a line for each flag.
     """
 
     target: str
     text: str
     notes: tuple[str, ...]
     not_carried: dict[str, str]
+    lines: str = ""
 
 
 class Dialect(Protocol):
@@ -63,7 +65,7 @@ def written(
 ) -> Export:
     """``words`` for ``shell``; where it cannot be given one of them, no line but the reason."""
     try:
-        text = quote(words, shell)
+        text, lines = quote(words, shell), quote_lines(words, shell)
     except QuotingError as error:
         return Export(target, "", (str(error),), not_carried)
-    return Export(target, text, (*notes_on(words, shell), *notes), not_carried)
+    return Export(target, text, (*notes_on(words, shell), *notes), not_carried, lines)

@@ -202,3 +202,50 @@ def test_that_every_word_of_the_notes_can_be_read(bar: CommandBar) -> None:
     assert len(shown) == 1
     assert all(key in shown[0].text() for key in missing)
     assert shown[0].height() >= shown[0].heightForWidth(shown[0].width())
+
+
+SHELLS = (("posix", "POSIX sh"), ("cmd", "cmd.exe"), ("powershell", "PowerShell"))
+
+
+def shells(bar: CommandBar) -> QComboBox:
+    return bar.findChildren(QComboBox)[1]
+
+
+def test_that_choosing_a_shell_is_told_by_its_id(bar: CommandBar, qtbot: QtBot) -> None:
+    assert not shells(bar).isVisible()
+    with qtbot.assertNotEmitted(bar.shell_changed):
+        bar.set_shells(SHELLS, "cmd")
+    assert shells(bar).isVisible()
+    assert shells(bar).currentText() == "cmd.exe"
+    assert shells(bar).accessibleName()
+    with qtbot.waitSignal(bar.shell_changed) as changed:
+        shells(bar).setCurrentText("PowerShell")
+    assert changed.args == ["powershell"]
+
+
+def test_that_the_engine_of_the_last_time_is_chosen(bar: CommandBar, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(bar.target_changed):
+        bar.set_targets(["llama serve", "llama-server"], "llama-server")
+    assert child(bar, QComboBox).currentText() == "llama-server"
+    bar.set_targets(["llama serve"], "gone")
+    assert child(bar, QComboBox).currentText() == "llama serve"
+
+
+def test_that_a_line_that_a_shell_cannot_be_given_is_told_with_its_reason(bar: CommandBar) -> None:
+    bar.set_export("", ("cmd.exe cannot be given that name.",), {"Seed": "no such flag"})
+    assert "the reason stands below" in view(bar).placeholderText()
+    assert note(bar).text() == "cmd.exe cannot be given that name."
+    assert not copy_button(bar).isEnabled()
+    bar.set_export("", (), {})
+    assert "once a model is chosen" in view(bar).placeholderText()
+    assert note(bar).text() == ""
+
+
+def test_that_another_shell_does_not_move_the_rest(bar: CommandBar) -> None:
+    bar.set_shells(SHELLS, "posix")
+    bar.set_export(LONG, (), {})
+    QApplication.processEvents()
+    before = [view(bar).geometry(), copy_button(bar).geometry(), bar.sizeHint()]
+    shells(bar).setCurrentText("cmd.exe")
+    QApplication.processEvents()
+    assert [view(bar).geometry(), copy_button(bar).geometry(), bar.sizeHint()] == before
