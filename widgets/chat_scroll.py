@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -20,6 +21,8 @@ ALWAYS_LIVE = 16
 # Messages further than this from the viewport are given up; well beyond where they are built, so
 # that scrolling to and fro does not build the same one again and again.
 _PARK_PAGES = 4
+# Building one message takes some milliseconds; after this the event loop gets its turn.
+_WAKE_S = 0.03
 
 
 def column_margin(width_px: int) -> int:
@@ -95,19 +98,37 @@ class ConversationScroll(QScrollArea):
         self.add(row)
         row.show()  # now, not with the next layout: whether text comes in view is asked before
 
+    def put_rows_first(self, rows: Sequence[MessageRow]) -> None:
+        """Put earlier messages before all others; what is in view stays where it is."""
+        bar = self.verticalScrollBar()
+        before_px = self._column.sizeHint().height()
+        for place, row in enumerate(rows):
+            row.settled.connect(lambda row=row: self._on_row_settled(row))
+            self._layout.insertWidget(place, row)
+            row.show()
+        self.rows[:0] = rows
+        if not self._is_following:
+            self._layout.activate()
+            QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
+            bar.setValue(bar.value() + self._column.sizeHint().height() - before_px)
+
     def clear_rows(self) -> None:
         """Take all messages away."""
-        while self.rows:
-            self.remove_last_row()
+        self.remove_rows_from(0)
 
     def remove_last_row(self) -> None:
         """Take the newest message away."""
-        row = self.rows.pop()
-        if row.live is not None:
-            self._selection.remove_owner(row.live)
-        if row in self._settled_rows:
-            self._settled_rows.remove(row)
-        self.remove(row)
+        self.remove_rows_from(len(self.rows) - 1)
+
+    def remove_rows_from(self, place: int) -> None:
+        """Take away the message at ``place`` and all after it."""
+        gone = self.rows[place:]
+        del self.rows[place:]
+        self._settled_rows = [row for row in self._settled_rows if row not in gone]
+        for row in reversed(gone):
+            if row.live is not None:
+                self._selection.remove_owner(row.live)
+            self.remove(row)
 
     def remove(self, widget: QWidget) -> None:
         """Take ``widget`` out and delete it."""
@@ -140,23 +161,27 @@ class ConversationScroll(QScrollArea):
 
     def _tend(self) -> None:
         """Build the messages near the viewport, give up those far away."""
-        if len(self.rows) <= ALWAYS_LIVE or self._selection.is_dragging():
+        if self._selection.is_dragging():
             return
+        is_light = len(self.rows) <= ALWAYS_LIVE
         top, page = self.verticalScrollBar().value(), self.viewport().height()
-        near: MessageRow | None = None
-        for row in self.rows[:-2]:
+        started_s = time.perf_counter()
+        waiting: MessageRow | None = None
+        # From the end: that is where the user looks when a conversation is opened.
+        for index, row in reversed(list(enumerate(self.rows))):
             # How far out of view it is, negative within.
             away_px = max(top - (row.y() + row.height()), row.y() - (top + page))
-            if away_px < 0:
+            is_kept = is_light or index >= len(self.rows) - 2
+            if row.live is None and away_px < 0 and time.perf_counter() < started_s + _WAKE_S:
                 row.wake()
-            elif away_px < page and row.live is None:
-                near = near or row
-            elif away_px > _PARK_PAGES * page and not self._is_selected(row):
+            elif row.live is None and (away_px < page or is_kept):
+                waiting = waiting or row
+            elif away_px > _PARK_PAGES * page and not is_kept and not self._is_selected(row):
                 gone = row.park()
                 if gone is not None:
                     self._selection.remove_owner(gone)
-        if near is not None:  # one a turn: what is in view comes first, and events come between
-            near.wake()
+        if waiting is not None:  # one a turn: what is in view comes first, and events come between
+            waiting.wake()
             self._tend_timer.start()
 
     def _is_selected(self, row: MessageRow) -> bool:

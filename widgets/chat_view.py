@@ -5,6 +5,8 @@ Holds the view only. Who sends, what the model sees and when an answer ends is d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
@@ -12,13 +14,14 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.chat_empty import EmptyConversation
 from widgets.chat_header import ConversationHeader
+from widgets.chat_rows import ChatRows
 from widgets.chat_scroll import ConversationScroll, column_margin
-from widgets.composer import Composer, Draft
-from widgets.message_answer import AnswerRecord, AnswerView
+from widgets.composer import Composer, Draft, draft_of
+from widgets.message_answer import AnswerView
 from widgets.message_notice import NoticeView
-from widgets.message_row import Message, MessageRow, Record
+from widgets.message_record import ALONE, AnswerRecord, Branch, Record, UserRecord
 from widgets.message_selection import SelectionGroup
-from widgets.message_user import UserMessage, UserRecord
+from widgets.message_user import UserMessage
 
 # Above this share of the context the next answer may not fit.
 NEARLY_FULL = 0.9
@@ -39,6 +42,10 @@ class ChatView(QWidget):
         draft_changed: What would be sent has changed.
         system_prompt_changed: The system prompt was edited.
         activity_changed: An answer began, waits in the queue at another place, or ended.
+        again_requested: Number of an answer: another one is wanted in its place.
+        edit_sent: Number of a question, the text that should stand in its place.
+        branch_requested: Number of a message, -1 for the branch before it or 1 for the one after.
+        conversation_copy_requested: The whole conversation is wanted on the clipboard.
     """
 
     sent = Signal(str)
@@ -51,6 +58,10 @@ class ChatView(QWidget):
     draft_changed = Signal()
     system_prompt_changed = Signal()
     activity_changed = Signal()
+    again_requested = Signal(int)
+    edit_sent = Signal(int, str)
+    branch_requested = Signal(int, int)
+    conversation_copy_requested = Signal()
 
     def __init__(self, palette: Palette = DARK, parent: QWidget | None = None) -> None:
         """Create an empty conversation.
@@ -71,6 +82,7 @@ class ChatView(QWidget):
         self.header = ConversationHeader(palette)
         self.empty = EmptyConversation()
         self.messages_area = ConversationScroll(self._selection)
+        self.rows = ChatRows(self.messages_area, self._selection, palette, self)
         self._queue_label = QLabel()
         self._queue_label.setProperty("role", "hint")
         self._queue_label.hide()
@@ -103,26 +115,62 @@ class ChatView(QWidget):
         self.empty.prompt_chosen.connect(self._on_prompt_chosen)
         self._selection.selected.connect(self.messages_area.stop_following)
         self._selection.paged.connect(lambda is_down: self.messages_area.page(is_down=is_down))
+        rows = self.rows
+        rows.link_activated.connect(self.link_activated)
+        rows.first_painted.connect(self.first_painted)
+        rows.continue_requested.connect(self._on_continue)
+        rows.again_requested.connect(self.again_requested)
+        rows.edit_sent.connect(self.edit_sent)
+        rows.branch_requested.connect(self.branch_requested)
+        rows.conversation_copy_requested.connect(self.conversation_copy_requested)
 
     # --- Messages -----------------------------------------------------------------------------
 
-    def add_user_message(self, text: str) -> None:
-        """Show what the user said and go to the end."""
+    def add_user_message(self, text: str, branch: Branch = ALONE) -> None:
+        """Show what the user said and go to the end.
+
+        Args:
+            text: Any length.
+            branch: Which of the questions in this place; without one it cannot be changed.
+        """
         self._clear_notice()
         self._offer_nothing()
-        sender = "Text" if self._is_completion else "You"
-        self._add(UserRecord(sender, text))
+        self._add(UserRecord(self._user_name(), text, branch))
         self.messages_area.jump_to_end()
 
-    def begin_answer(self, model_name: str) -> None:
-        """Show that ``model_name`` answers, or goes on after continue or retry was asked for."""
+    def begin_answer(self, model_name: str, branch: Branch = ALONE) -> None:
+        """Show that ``model_name`` answers, or goes on after continue or retry was asked for.
+
+        Args:
+            model_name: Who answers.
+            branch: Which of the answers in this place; the number of the last one resumes it.
+        """
         self._clear_notice()
         last = self._last_answer()
-        if self._is_resuming and last is not None:
+        is_same = last is not None and last.turn_id == branch.turn_id > 0
+        if last is not None and (self._is_resuming or is_same):
+            last.set_branch(branch)
             last.resume()
         else:
-            self._add(AnswerRecord(model_name))
+            self._offer_nothing()
+            self._add(AnswerRecord(model_name, branch=branch))
         self._is_resuming = False
+        self._show_activity()
+
+    def show_turns(self, records: Sequence[Record]) -> None:
+        """Show a whole conversation, or another branch of it, at its end.
+
+        What stands there already stays; the rest is built when it comes near the viewport.
+
+        Args:
+            records: Oldest first; a message is known again by the number of its branch.
+        """
+        self._clear_notice()
+        self._is_resuming = False
+        self.set_can_continue(False)
+        self.rows.show_all(records)
+        self._show_page(self.messages_area if records else self.empty)
+        self.messages_area.jump_to_end()
         self._show_activity()
 
     def append_text(self, text: str) -> None:
@@ -138,6 +186,18 @@ class ChatView(QWidget):
         if answer is None or not answer.is_streaming:
             raise RuntimeError("Text came for a conversation in which no answer is under way.")
         answer.append(text)
+
+    def start_in_thought(self) -> None:
+        """Say that the answer under way begins inside a thought that the template opened."""
+        answer = self._last_answer()
+        if answer is not None:
+            answer.start_in_thought()
+
+    def set_think_tok(self, think_tok: int) -> None:
+        """Say how many tokens of the newest answer were thought."""
+        answer = self._last_answer()
+        if answer is not None:
+            answer.set_think_tok(think_tok)
 
     def finish_answer(self, figures_text: str, reason_text: str | None, is_warning: bool) -> None:
         """End the answer under way.
@@ -188,13 +248,12 @@ class ChatView(QWidget):
         answer = self._last_answer()
         if answer is not None and answer.text():
             return ""
-        place = len(rows) - (1 if answer is None else 2)
-        message = rows[place].live if place >= 0 else None
+        count = 1 if answer is None else 2
+        message = rows[-count].live if len(rows) >= count else None
         if not isinstance(message, UserMessage):
             return ""
         text = message.record().text
-        while len(rows) > place:
-            self.messages_area.remove_last_row()
+        self.rows.remove_last(count)
         self._queue_position = None
         self._is_resuming = False
         if not rows and self._notice is None:
@@ -205,7 +264,7 @@ class ChatView(QWidget):
     def clear(self) -> None:
         """Take all messages away; the draft and the system prompt stay."""
         self._clear_notice()
-        self.messages_area.clear_rows()
+        self.rows.clear()
         self._queue_position = None
         self._show_page(self.empty)
         self._show_activity()
@@ -260,15 +319,15 @@ class ChatView(QWidget):
         self.composer.set_reason(
             reason, is_said_elsewhere=self._stack.currentWidget() is self.empty
         )
+        is_busy = self.is_streaming or self._queue_position is not None
+        self.rows.set_can_change(can_change=not is_busy and reason is None)
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours of everything that is painted by hand or was rendered."""
         self._palette = palette
         self.header.set_palette(palette)
         self.composer.set_palette(palette)
-        for row in self.messages_area.rows:
-            if row.live is not None:
-                row.live.set_palette(palette)
+        self.rows.set_palette(palette)
 
     def system_prompt(self) -> str:
         """The system prompt; empty for none and in completion mode."""
@@ -292,7 +351,7 @@ class ChatView(QWidget):
 
     def submit(self, text: str) -> None:
         """Send ``text`` as if it had been typed; ``sent`` follows unless sending is impossible."""
-        self.composer.set_draft(Draft(text))
+        self.composer.set_draft(draft_of(text))
         self.composer.submit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -305,26 +364,17 @@ class ChatView(QWidget):
     # --- Inside -------------------------------------------------------------------------------
 
     def _last_answer(self) -> AnswerView | None:
-        rows = self.messages_area.rows
-        last = rows[-1].live if rows else None
-        return last if isinstance(last, AnswerView) else None
+        return self.rows.last_answer()
 
-    def _build(self, record: Record) -> Message:
-        if isinstance(record, UserRecord):
-            return UserMessage(record, self._palette, self._selection)
-        answer = AnswerView(record, self._palette, self._selection)
-        answer.link_activated.connect(self.link_activated)
-        # Queued: whoever listens must not work inside a paint event.
-        answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)
-        answer.footer.continue_requested.connect(self._on_continue)
-        return answer
+    def _user_name(self) -> str:
+        return user_name(is_completion=self._is_completion)
 
     def _add(self, record: Record) -> None:
         self._show_page(self.messages_area)
-        row = MessageRow(record, self._build)
-        self.messages_area.add_row(row)
-        if isinstance(row.live, AnswerView):
-            self._order_focus(row.live.footer.copy_button)
+        self.rows.add(record)
+        answer = self._last_answer()
+        if answer is not None:
+            self._order_focus(answer.footer.copy_button)
 
     def _order_focus(self, last: QWidget) -> None:
         """Let the composer follow ``last``, so that Shift+Tab leads back to the newest message."""
@@ -357,7 +407,9 @@ class ChatView(QWidget):
             words = ""
         self._queue_label.setText(words)
         self._queue_label.setVisible(bool(words))
-        self.composer.set_busy(self.is_streaming or position is not None)
+        is_busy = self.is_streaming or position is not None
+        self.composer.set_busy(is_busy)
+        self.rows.set_can_change(can_change=not is_busy and self._reason is None)
         self.activity_changed.emit()
 
     # --- Events -------------------------------------------------------------------------------
@@ -381,3 +433,8 @@ class ChatView(QWidget):
     def _on_prompt_chosen(self, text: str) -> None:
         self.composer.set_draft(Draft(text))
         self.composer.editor.setFocus()
+
+
+def user_name(*, is_completion: bool) -> str:
+    """What the user's messages are headed by."""
+    return "Text" if is_completion else "You"

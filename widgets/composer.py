@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from resources.tokens import STEP_PX, Palette
+from widgets.attached_text import Attached, message_text, parts_of
 from widgets.composer_chip import PasteChip
 from widgets.composer_editor import PromptEditor
 from widgets.composer_paste import FOLD_CHARS
@@ -32,15 +33,15 @@ class Draft:
 
     Attributes:
         typed: What stands in the editor.
-        pasted: Folded pastes, in order.
+        attached: Folded pastes and files, in order.
     """
 
     typed: str = ""
-    pasted: tuple[str, ...] = ()
+    attached: tuple[Attached, ...] = ()
 
     def text(self) -> str:
-        """What is sent: pastes first, as they change least from question to question."""
-        return "\n\n".join([*self.pasted, *([self.typed] if self.typed.strip() else [])])
+        """What is sent: what is attached first, as it changes least."""
+        return message_text(self.attached, self.typed)
 
 
 class _OneSizeButton(QPushButton):
@@ -146,14 +147,14 @@ class Composer(QWidget):
 
     def draft(self) -> Draft:
         """What would be sent now."""
-        return Draft(self.editor.toPlainText(), tuple(chip.text() for chip in self._chips))
+        return Draft(self.editor.toPlainText(), tuple(chip.attached() for chip in self._chips))
 
     def set_draft(self, draft: Draft) -> None:
         """Put ``draft`` in the place of what is there; can be undone in the editor."""
         for chip in list(self._chips):
             self._drop(chip)
-        for text in draft.pasted:
-            self._add_chip(text)
+        for attached in draft.attached:
+            self._add_chip(attached)
         cursor = self.editor.textCursor()
         cursor.select(cursor.SelectionType.Document)
         cursor.insertText(draft.typed)
@@ -167,8 +168,7 @@ class Composer(QWidget):
         """
         if self.draft().text():
             return False
-        is_long = len(text) > FOLD_CHARS
-        self.set_draft(Draft(pasted=(text,)) if is_long else Draft(text))
+        self.set_draft(draft_of(text))
         return True
 
     def chips(self) -> list[PasteChip]:
@@ -250,14 +250,14 @@ class Composer(QWidget):
             self.set_draft(self._last_sent)
 
     def _on_long_text_pasted(self, text: str) -> None:
-        self._add_chip(text)
+        self._add_chip(Attached("", text))
 
     def _on_controls_removed(self, count: int) -> None:
         what = "1 control character" if count == 1 else f"{count:,} control characters"
         self._note(f"{what} removed from the pasted text")
 
-    def _add_chip(self, text: str) -> None:
-        chip = PasteChip(text, self._palette)
+    def _add_chip(self, attached: Attached) -> None:
+        chip = PasteChip(attached, self._palette)
         chip.removed.connect(lambda: self._drop(chip))
         self._chips.append(chip)
         self._chip_row.addWidget(chip)
@@ -269,3 +269,11 @@ class Composer(QWidget):
         chip.hide()
         chip.deleteLater()
         self._on_text_changed()
+
+
+def draft_of(text: str) -> Draft:
+    """``text`` as a draft: its files attached, and folded where it is long."""
+    files, typed = parts_of(text)
+    if len(typed) > FOLD_CHARS:
+        return Draft(attached=(*files, Attached("", typed)))
+    return Draft(typed, files)

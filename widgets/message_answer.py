@@ -1,25 +1,26 @@
 """An answer of the model, shown while it comes.
 
 Tokens only fill a buffer. A timer takes from it, at most 15 times a second and never longer than
-a few milliseconds at once; finished blocks are rendered once, the tail as it grows.
+a few milliseconds at once.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QContextMenuEvent, QShowEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from engine_bridge.thoughts import ThoughtReader
 from resources.tokens import STEP_PX, Palette
-from widgets.markdown_blocks import BlockSplitter, CodeEnd, CodeStart, CodeText, Piece, Prose
-from widgets.message_code import CodeBlock
+from widgets.message_body import MarkdownBody
 from widgets.message_footer import AnswerFooter
+from widgets.message_menu import Entry, copy_text, open_menu
+from widgets.message_record import AnswerRecord, Branch
 from widgets.message_selection import SelectionGroup
-from widgets.message_text import TextRun
+from widgets.message_thought import ThoughtView
 
 TICK_MS = 66
 # Spent on text at once before the event loop gets its turn; one block may go over by about 5 ms.
@@ -27,40 +28,20 @@ BUDGET_S = 0.006
 # A tick that cost 10 ms is followed by 100 ms of peace: streaming never takes more than a tenth.
 PEACE_FACTOR = 10
 MAX_PAUSE_MS = 250
-_SLICE_CHARS = 512
 _READING = "Reading the prompt…"
 
 
-@dataclass(frozen=True)
-class AnswerRecord:
-    """What an answer is built from.
-
-    Attributes:
-        model_name: Who answers.
-        text: What was said so far.
-        is_streaming: More is expected.
-        figures_text: What it cost, one line.
-        reason_text: Why it ended, or None.
-        is_warning: The reason needs a person.
-    """
-
-    model_name: str
-    text: str = ""
-    is_streaming: bool = True
-    figures_text: str = ""
-    reason_text: str | None = None
-    is_warning: bool = False
-
-
 class AnswerView(QWidget):
-    """Sender, text, code blocks and footer of one answer.
+    """Sender, thought, text, code blocks and footer of one answer.
 
     Signals:
         link_activated: A web address that was clicked.
         painted: ``time.perf_counter_ns()`` after the first paint that showed text.
         settled: All text that came so far is shown.
+        conversation_copy_requested: The whole conversation is wanted on the clipboard.
     """
 
+    conversation_copy_requested = Signal()
     link_activated = Signal(str)
     painted = Signal(object)
     settled = Signal()
@@ -85,37 +66,37 @@ class AnswerView(QWidget):
         self._palette = palette
         self._selection = selection
         self._received: list[str] = []
-        self._pending: deque[str] = deque()
-        self._splitter = BlockSplitter()
-        self._run: TextRun | None = None
-        self._code: CodeBlock | None = None
-        self._parts: list[TextRun | CodeBlock] = []
+        self._said: list[str] = []
+        self._reader = ThoughtReader(starts_inside=record.starts_in_thought)
+        self._think_tok = record.think_tok
         self._is_streaming = True
-        self._is_paint_awaited = True
+        self._is_paint_awaited = record.is_streaming
         self._pause_ms = TICK_MS
+        self.thought: ThoughtView | None = None
         self.setAccessibleName(f"Answer of {record.model_name}")
         sender = QLabel(record.model_name)
         sender.setTextFormat(Qt.TextFormat.PlainText)
         sender.setProperty("role", "muted")
         self._waiting = QLabel(_READING)
         self._waiting.setProperty("role", "hint")
-        self.footer = AnswerFooter(self.text)
+        self.footer = AnswerFooter(self.answer_text)
+        self.footer.set_branch(record.branch)
         self.footer.hide()
-        self._body = QVBoxLayout()
-        self._body.setSpacing(2 * STEP_PX)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(STEP_PX)
-        layout.addWidget(sender)
-        layout.addWidget(self._waiting)
-        layout.addLayout(self._body)
-        layout.addWidget(self.footer)
+        self.body = MarkdownBody(palette, selection)
+        self.body.belong_to(self, self.footer.first_button)
+        self.body.link_activated.connect(self.link_activated)
+        self.body.painted.connect(self.painted)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(STEP_PX)
+        for widget in (sender, self._waiting, self.body, self.footer):
+            self._layout.addWidget(widget)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._on_tick)
         if not record.is_streaming:
-            self._is_paint_awaited = False
+            self._is_streaming = False
         self.append(record.text)
         if not record.is_streaming:
             self.finish(record.figures_text, record.reason_text, is_warning=record.is_warning)
@@ -129,21 +110,35 @@ class AnswerView(QWidget):
 
     @property
     def has_unshown_text(self) -> bool:
-        """Whether text has come that a tick has yet to show."""
-        return bool(self._pending) or self._timer.isActive()
+        """Whether text has come that a tick has yet to show; a folded thought waits unshown."""
+        return self.body.has_pending or self._has_pending_thought or self._timer.isActive()
 
     @property
     def is_settled(self) -> bool:
         """Whether all is shown and nothing more will come."""
         return not self._is_streaming and not self.has_unshown_text
 
+    @property
+    def turn_id(self) -> int:
+        """Number of the message; 0 where it has none."""
+        return self._record.branch.turn_id
+
     def record(self) -> AnswerRecord:
         """What it takes to build this again."""
-        return replace(self._record, text=self.text(), is_streaming=self._is_streaming)
+        return replace(
+            self._record,
+            text=self.text(),
+            is_streaming=self._is_streaming,
+            think_tok=self._think_tok,
+        )
 
     def text(self) -> str:
         """The whole answer, as the model wrote it."""
         return "".join(self._received)
+
+    def answer_text(self) -> str:
+        """The answer without what was thought before it."""
+        return "".join(self._said)
 
     def append(self, text: str) -> None:
         """Take more text; costs no more than keeping it."""
@@ -151,16 +146,12 @@ class AnswerView(QWidget):
             return
         is_first = not self._received
         self._received.append(text)
-        if self._pending and len(self._pending[-1]) + len(text) <= _SLICE_CHARS:
-            self._pending[-1] += text  # one piece to render, however many tokens made it
-        else:
-            self._pending.extend(
-                text[start : start + _SLICE_CHARS] for start in range(0, len(text), _SLICE_CHARS)
-            )
         if is_first:
             self._waiting.hide()
             # A paint that comes whenever the tab is opened says nothing about the pipe.
             self._is_paint_awaited = self._is_paint_awaited and self.isVisible()
+        self._put(self._reader.feed(text))
+        if is_first:
             self._schedule_now()  # the first word is what the user waits for
         else:
             self._schedule()
@@ -174,6 +165,10 @@ class AnswerView(QWidget):
             reason_text=reason_text,
             is_warning=is_warning,
         )
+        if not self._reader.is_inside:
+            self._put(self._reader.finish())
+        if self.thought is not None:
+            self.thought.set_thinking(is_thinking=False)
         self._forget_paint()
         self._waiting.hide()
         self.footer.show_end(figures_text, reason_text, is_warning=is_warning)
@@ -185,6 +180,8 @@ class AnswerView(QWidget):
         self._is_streaming = True
         self.footer.hide()
         self.footer.set_can_continue(False)
+        if self.thought is not None and self._reader.is_inside:
+            self.thought.set_thinking(is_thinking=True)
         if not self._received:
             self._waiting.show()
         self._schedule_now()
@@ -193,11 +190,71 @@ class AnswerView(QWidget):
         """Say what the answer waits for until its first text comes; empty for its prompt."""
         self._waiting.setText(text or _READING)
 
+    def start_in_thought(self) -> None:
+        """The template opened a thought: what comes first is thought, not said."""
+        if not self._received:
+            self._record = replace(self._record, starts_in_thought=True)
+            self._reader = ThoughtReader(starts_inside=True)
+
+    def set_think_tok(self, think_tok: int) -> None:
+        """Say how many tokens of the answer were thought."""
+        self._think_tok = think_tok
+        if self.thought is not None:
+            self.thought.set_think_tok(think_tok)
+
+    def set_branch(self, branch: Branch) -> None:
+        """Show which of how many answers this is."""
+        self._record = replace(self._record, branch=branch)
+        self.footer.set_branch(branch)
+
+    def set_can_change(self, can_change: bool) -> None:
+        """Allow another answer and another branch, or not now."""
+        self.footer.set_can_change(can_change)
+
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""
         self._palette = palette
-        for part in self._parts:
-            part.set_palette(palette)
+        self.body.set_palette(palette)
+        if self.thought is not None:
+            self.thought.set_palette(palette)
+
+    def fit(self) -> None:
+        """Be laid out now instead of in the next turn."""
+        if self.thought is not None:
+            self.thought.body.fit()
+        self.body.fit()
+        self._layout.activate()
+
+    # --- Thought ------------------------------------------------------------------------------
+
+    def _put(self, pieces: list[tuple[bool, str]]) -> None:
+        for is_thought, text in pieces:
+            if is_thought:
+                self._thought_view().push(text)
+                continue
+            if not self._said and self.thought is not None:
+                self.thought.set_thinking(is_thinking=False)
+            elif not self._said and self._is_paint_awaited:
+                self.body.await_paint()
+            self._said.append(text)
+            self.body.push(text)
+
+    def _thought_view(self) -> ThoughtView:
+        if self.thought is None:
+            thought = ThoughtView(self._palette, self._selection, is_open=self._is_streaming)
+            thought.set_think_tok(self._think_tok)
+            thought.toggled.connect(self._schedule_now)
+            thought.body.link_activated.connect(self.link_activated)
+            thought.body.painted.connect(self.painted)
+            if self._is_paint_awaited:
+                thought.body.await_paint()
+            self._layout.insertWidget(self._layout.indexOf(self.body), thought)
+            self.thought = thought
+        return self.thought
+
+    @property
+    def _has_pending_thought(self) -> bool:
+        return self.thought is not None and self.thought.is_open and self.thought.body.has_pending
 
     # --- Ticks --------------------------------------------------------------------------------
 
@@ -225,87 +282,37 @@ class AnswerView(QWidget):
         """Show some of what came, as much as fits into a tick; the timer calls this."""
         self._timer.stop()
         start_s, start_cpu_s = time.perf_counter(), time.thread_time()
-        while self._pending and time.perf_counter() - start_s < BUDGET_S:
-            for piece in self._splitter.feed(self._pending.popleft()):
-                self._take(piece)
-        self._show_tail()
+        is_thinking = self._is_streaming and self._reader.is_inside
+        if self.thought is not None and self.thought.is_open:
+            self.thought.body.show_some(start_s + BUDGET_S, is_growing=is_thinking)
+        self.body.show_some(start_s + BUDGET_S, is_growing=self._is_streaming and not is_thinking)
         if self._is_streaming:
             # By processor time: when the engine has all cores, waiting longer helps nobody.
             cost_ms = (time.thread_time() - start_cpu_s) * 1000
             self._pause_ms = min(max(TICK_MS, round(cost_ms * PEACE_FACTOR)), MAX_PAUSE_MS)
         else:
             self._pause_ms = 1
-        if self._pending:
+        if self.body.has_pending or self._has_pending_thought:
             self._schedule()
         else:
             self.settled.emit()
 
-    def _take(self, piece: Piece) -> None:
-        match piece:
-            case Prose(markdown):
-                self._prose_run().append_finished(markdown)
-            case CodeStart(language, indent):
-                self._open_code(language, indent)
-            case CodeText(text):
-                if self._code is not None:
-                    self._code.append_code(text)
-            case CodeEnd():
-                if self._code is not None:
-                    self._code.text.set_caret(is_shown=False)
-                self._code = None
-
-    def _show_tail(self) -> None:
-        is_final = not self._is_streaming and not self._pending
-        tail = self._splitter.tail(is_final=is_final)
-        if tail:
-            self._prose_run().set_tail(tail)
-        elif self._run is not None:
-            self._run.set_tail("")
-        if is_final and self._code is not None and (held := self._splitter.take_held_code()):
-            self._code.append_code(held)
-        last = self._parts[-1] if self._parts else None
-        for part in self._parts[-2:]:
-            text = part.text if isinstance(part, CodeBlock) else part
-            text.set_caret(is_shown=self._is_streaming and part is last)
-
-    def _prose_run(self) -> TextRun:
-        if self._run is None or self._run.is_full:
-            run = TextRun(self._palette)
-            run.link_activated.connect(self.link_activated)
-            self._add(run)
-            self._run = run
-        return self._run
-
-    def _open_code(self, language: str, indent: int) -> None:
-        if self._run is not None:
-            self._run.set_tail("")
-            self._run = None
-        self._code = CodeBlock(language, indent, self._palette)
-        self._add(self._code)
-
-    def _add(self, part: TextRun | CodeBlock) -> None:
-        text = part.text if isinstance(part, CodeBlock) else part
-        text.painted.connect(self.painted)
-        if self._is_paint_awaited and not self._parts:
-            text.await_paint()
-        self._parts.append(part)
-        self._selection.add(text, self)
-        row = QHBoxLayout()
-        row.setContentsMargins(part.indent_px if isinstance(part, CodeBlock) else 0, 0, 0, 0)
-        row.addWidget(part)
-        self._body.addLayout(row)
-        if isinstance(part, CodeBlock):
-            self._order_focus(part)
-
-    def _order_focus(self, part: CodeBlock) -> None:
-        """Reach the copy button of ``part`` before the footer's."""
-        before = self.footer.continue_button.previousInFocusChain()
-        while before is not None and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
-            before = before.previousInFocusChain()
-        if before is not None:
-            QWidget.setTabOrder(before, part.copy_button)
-
     def _forget_paint(self) -> None:
         self._is_paint_awaited = False
-        for part in self._parts[:1]:
-            (part.text if isinstance(part, CodeBlock) else part).forget_paint()
+        self.body.forget_paint()
+        if self.thought is not None:
+            self.thought.body.forget_paint()
+
+    # --- Menu ---------------------------------------------------------------------------------
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be copied; the answer alone first, the thought only when asked for."""
+        entries: list[Entry] = [("Copy the answer", lambda: copy_text(self.answer_text()))]
+        thought = self.thought
+        if thought is not None:
+            entries += [
+                ("Copy the thought", lambda: copy_text(thought.text())),
+                ("Copy the answer with its thought", lambda: copy_text(self.text())),
+            ]
+        entries.append(("Copy the conversation", self.conversation_copy_requested.emit))
+        open_menu(self, event, self._selection, entries)

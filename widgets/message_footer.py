@@ -8,7 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX
+from widgets.message_branches import BranchSwitch
 from widgets.message_copy import CopyButton
+from widgets.message_record import ALONE, Branch
 from widgets.theme import set_role, small_font
 
 
@@ -17,9 +19,11 @@ class AnswerFooter(QWidget):
 
     Signals:
         continue_requested: Go on where the answer stopped.
+        again_requested: Another answer is wanted.
     """
 
     continue_requested = Signal()
+    again_requested = Signal()
 
     def __init__(self, answer: Callable[[], str], parent: QWidget | None = None) -> None:
         """Create a footer that shows nothing yet.
@@ -33,24 +37,32 @@ class AnswerFooter(QWidget):
         self.figures = _label("Figures of this answer")
         self.reason = _label("Why the answer ended")
         self.reason.hide()
+        self.switch = BranchSwitch("answer")
         self.copy_button = CopyButton(answer, "the whole answer")
-        self.continue_button = QPushButton("Continue")
-        self.continue_button.setProperty("role", "quiet")
-        self.continue_button.setFont(small_font(self.font()))
-        self.continue_button.setToolTip("Go on where this answer stopped")
+        self.again_button = self._quiet(
+            "Regenerate", "Another answer to the same question; this one stays as a branch"
+        )
+        self.again_button.clicked.connect(self.again_requested)
+        self.continue_button = self._quiet("Continue", "Go on where this answer stopped")
         self.continue_button.clicked.connect(self.continue_requested)
         self.continue_button.hide()
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(STEP_PX)
         row.addWidget(self.figures, 1)
-        row.addWidget(self.continue_button, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignTop)
+        for widget in (self.switch, self.continue_button, self.again_button, self.copy_button):
+            row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(row)
         layout.addWidget(self.reason)
+        self.set_branch(ALONE)
+
+    @property
+    def first_button(self) -> QWidget:
+        """What is reached first by the Tab key."""
+        return self.switch.previous_button
 
     def show_end(self, figures_text: str, reason_text: str | None, *, is_warning: bool) -> None:
         """Show how an answer went.
@@ -74,6 +86,23 @@ class AnswerFooter(QWidget):
     def set_can_continue(self, can_continue: bool) -> None:
         """Offer to go on, or not."""
         self.continue_button.setVisible(can_continue)
+
+    def set_branch(self, branch: Branch) -> None:
+        """Show which answer of several this is; one that nobody knows is not given again."""
+        self.switch.set_branch(branch)
+        self.again_button.setVisible(branch.turn_id > 0)
+
+    def set_can_change(self, can_change: bool) -> None:
+        """Allow another answer and another branch, or not now."""
+        self.again_button.setEnabled(can_change)
+        self.switch.set_can_change(can_change)
+
+    def _quiet(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setProperty("role", "quiet")
+        button.setFont(small_font(self.font()))
+        button.setToolTip(tip)
+        return button
 
 
 def _kept_together(figures: str) -> str:

@@ -7,15 +7,16 @@ hundreds of messages stays light because only those near the viewport are built.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from widgets.message_answer import AnswerRecord, AnswerView
-from widgets.message_user import UserMessage, UserRecord
+from widgets.message_answer import AnswerView
+from widgets.message_record import Branch, Record
+from widgets.message_user import UserMessage
 
 Message = UserMessage | AnswerView
-Record = UserRecord | AnswerRecord
 
 # Qt's own value for "any height".
 _ANY_HEIGHT_PX = (1 << 24) - 1
@@ -31,14 +32,21 @@ class MessageRow(QWidget):
     settled = Signal()
 
     def __init__(
-        self, record: Record, build: Callable[[Record], Message], parent: QWidget | None = None
+        self,
+        record: Record,
+        build: Callable[[Record], Message],
+        parent: QWidget | None = None,
+        *,
+        height_px: int = 0,
     ) -> None:
-        """Build the message at once.
+        """Build the message at once, or keep its place.
 
         Args:
             record: What the message says.
             build: Makes the message of a record.
             parent: Owner.
+            height_px: How tall the message may become; it is built when it comes near the
+                viewport. 0 builds it now.
         """
         super().__init__(parent)
         self._record = record
@@ -47,7 +55,29 @@ class MessageRow(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self.live: Message | None = None
-        self.wake()
+        if height_px:
+            self._is_held = True
+            self.setFixedHeight(height_px)
+        else:
+            self.wake()
+
+    @property
+    def record(self) -> Record:
+        """What the message says now."""
+        return self._record if self.live is None else self.live.record()
+
+    @property
+    def branch(self) -> Branch:
+        """Which of the messages in its place it is."""
+        return self._record.branch
+
+    def set_branch(self, branch: Branch) -> None:
+        """Show which of the messages in its place it is."""
+        if branch == self._record.branch:
+            return
+        self._record = replace(self._record, branch=branch)
+        if self.live is not None:
+            self.live.set_branch(branch)
 
     @property
     def is_held(self) -> bool:
@@ -89,3 +119,7 @@ class MessageRow(QWidget):
         self._is_held = False
         self.setMinimumHeight(0)
         self.setMaximumHeight(_ANY_HEIGHT_PX)
+        for _ in range(2):  # widths go down to the texts, then their heights come up again
+            if isinstance(self.live, AnswerView):
+                self.live.fit()
+            self._layout.activate()

@@ -52,8 +52,8 @@ class SelectionGroup(QObject):
         part.selectionChanged.connect(self._on_selection_changed)
 
     def remove_owner(self, owner: QWidget) -> None:
-        """Forget all parts of ``owner``."""
-        gone = [part for part in self._parts if self._owners[part] is owner]
+        """Forget all parts of ``owner`` and of what is within it."""
+        gone = self.parts_of(owner)
         for part in gone:
             del self._owners[part]
             for watched in (part, part.viewport()):
@@ -68,8 +68,8 @@ class SelectionGroup(QObject):
         return self._pressed is not None
 
     def parts_of(self, owner: QWidget) -> list[Part]:
-        """The parts of one message, in order."""
-        return [part for part in self._parts if self._owners[part] is owner]
+        """The parts of one message, in order, those of what is within it too."""
+        return [part for part in self._parts if _is_within(self._owners[part], owner)]
 
     def has_selection(self, owner: QWidget) -> bool:
         """Whether something in one message is selected."""
@@ -170,6 +170,10 @@ class SelectionGroup(QObject):
         while index > 0 and at.y() < _top(self._parts[index]):
             index -= 1
         return index
+
+
+def _is_within(inner: QWidget, outer: QWidget) -> bool:
+    return inner is outer or outer.isAncestorOf(inner)
 
 
 def _top(part: Part) -> int:

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from resources.chat_tokens import COMPOSER_MAX_LINES
 from resources.tokens import DARK
+from widgets.attached_text import Attached
 from widgets.composer import Composer, Draft
 from widgets.composer_chip import PasteChip
 from widgets.composer_paste import FOLD_CHARS, cleaned, described
@@ -185,7 +186,7 @@ def test_that_a_long_paste_is_folded_and_sent_before_the_words(composer: Compose
     assert sent == [f"{text}\n\nSum this up"]
     chips_shown(composer, 0)
     QTest.keyClick(composer.editor, Qt.Key.Key_Up)
-    assert composer.draft() == Draft("Sum this up", (text,))
+    assert composer.draft() == Draft("Sum this up", (Attached("", text),))
 
 
 def test_that_many_short_pastes_do_not_fill_the_editor(composer: Composer) -> None:

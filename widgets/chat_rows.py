@@ -1,0 +1,231 @@
+"""The messages of one conversation: which stand there, and what is asked for at them.
+
+A whole stored conversation is taken over in pieces from its end, each message as a place of about
+the right height; what comes near the viewport is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from resources.chat_tokens import COLUMN_MAX_PX
+from resources.tokens import STEP_PX, Palette
+from widgets.chat_scroll import ConversationScroll
+from widgets.message_answer import AnswerView
+from widgets.message_record import AnswerRecord, Record, UserRecord
+from widgets.message_row import Message, MessageRow
+from widgets.message_selection import SelectionGroup
+from widgets.message_user import WHOLE_CHARS, UserMessage
+
+# A place costs about 0.1 ms; the event loop gets its turn between two pieces.
+_PIECE_ROWS = 100
+
+
+class ChatRows(QObject):
+    """Rows in a ``ConversationScroll``, and the signals of what is in them.
+
+    Signals:
+        link_activated: A web address that was clicked.
+        first_painted: ``time.perf_counter_ns()`` (int) after the first paint of an answer's text.
+        continue_requested: Go on where the last answer stopped.
+        again_requested: Number of an answer: another one is wanted.
+        edit_sent: Number of a question, the text that should stand there.
+        branch_requested: Number of a message, -1 for the branch before it or 1 for the one after.
+        conversation_copy_requested: The whole conversation is wanted on the clipboard.
+    """
+
+    link_activated = Signal(str)
+    first_painted = Signal(object)
+    continue_requested = Signal()
+    again_requested = Signal(int)
+    edit_sent = Signal(int, str)
+    branch_requested = Signal(int, int)
+    conversation_copy_requested = Signal()
+
+    def __init__(
+        self,
+        area: ConversationScroll,
+        selection: SelectionGroup,
+        palette: Palette,
+        parent: QObject,
+    ) -> None:
+        """Begin without messages.
+
+        Args:
+            area: Where they stand.
+            selection: Of the conversation.
+            palette: Colours.
+            parent: Owner.
+        """
+        super().__init__(parent)
+        self._area = area
+        self._selection = selection
+        self._palette = palette
+        self._can_change = True
+        self._earlier: list[Record] = []
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._on_timer_timeout)
+
+    # --- What stands there --------------------------------------------------------------------
+
+    def is_empty(self) -> bool:
+        """Whether there is no message."""
+        return not self._area.rows
+
+    def last_answer(self) -> AnswerView | None:
+        """The newest message, if that is an answer."""
+        rows = self._area.rows
+        if not rows:
+            return None
+        rows[-1].wake()
+        return rows[-1].live if isinstance(rows[-1].live, AnswerView) else None
+
+    def add(self, record: Record) -> None:
+        """Put a message at the end."""
+        self._area.add_row(MessageRow(record, self._build))
+
+    def show_all(self, records: Sequence[Record]) -> None:
+        """Show these messages and no others; those that stand there already stay.
+
+        Args:
+            records: Oldest first; a message is known again by its number.
+        """
+        self._take_earlier()
+        kept = self._kept(records)
+        if kept < len(self._area.rows):
+            self._area.remove_rows_from(kept)
+        for row, record in zip(self._area.rows, records, strict=False):
+            row.set_branch(record.branch)
+        new = records[kept:]
+        if not kept:
+            self._earlier = list(new[:-_PIECE_ROWS])
+            new = new[-_PIECE_ROWS:]
+            if self._earlier:
+                self._timer.start()
+        for record in new:
+            self._area.add_row(self._place(record))
+
+    def remove_last(self, count: int) -> None:
+        """Take the newest ``count`` messages away."""
+        self._area.remove_rows_from(len(self._area.rows) - count)
+
+    def clear(self) -> None:
+        """Take all messages away."""
+        self._earlier = []
+        self._area.clear_rows()
+
+    # --- State --------------------------------------------------------------------------------
+
+    def set_can_change(self, *, can_change: bool) -> None:
+        """Allow other answers, questions and branches, or not now."""
+        self._can_change = can_change
+        for row in self._area.rows:
+            if row.live is not None:
+                row.live.set_can_change(can_change)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Change colours."""
+        self._palette = palette
+        for row in self._area.rows:
+            if row.live is not None:
+                row.live.set_palette(palette)
+
+    # --- What the keys ask for ----------------------------------------------------------------
+
+    def ask_again(self) -> None:
+        """Another answer in the place of the newest, if there is one with a number."""
+        answer = self.last_answer()
+        if self._can_change and answer is not None and answer.turn_id:
+            self.again_requested.emit(answer.turn_id)
+
+    def edit_last(self) -> None:
+        """Put the newest question otherwise."""
+        for row in reversed(self._area.rows):
+            if isinstance(row.record, UserRecord):
+                row.wake()
+                if isinstance(row.live, UserMessage) and row.branch.turn_id:
+                    self._area.ensureWidgetVisible(row)
+                    row.live.start_edit()
+                return
+
+    def step_branch(self, step: int) -> None:
+        """Show another branch of the newest message that has several."""
+        for row in reversed(self._area.rows):
+            branch = row.branch
+            if branch.count > 1:
+                if self._can_change and 1 <= branch.number + step <= branch.count:
+                    self.branch_requested.emit(branch.turn_id, step)
+                return
+
+    # --- Inside -------------------------------------------------------------------------------
+
+    def _kept(self, records: Sequence[Record]) -> int:
+        """How many rows from the first on stand there already."""
+        kept = 0
+        for row, record in zip(self._area.rows, records, strict=False):
+            number = record.branch.turn_id
+            if not number or row.branch.turn_id != number:
+                break
+            kept += 1
+        return kept
+
+    def _place(self, record: Record) -> MessageRow:
+        return MessageRow(record, self._build, height_px=self._guessed_px(record))
+
+    def _guessed_px(self, record: Record) -> int:
+        """About how tall a message will be: a wrong guess only moves the scroll bar."""
+        metrics = self._area.fontMetrics()
+        width = min(COLUMN_MAX_PX, max(1, self._area.viewport().width()))
+        text = record.text
+        if isinstance(record, UserRecord):
+            text = text[:WHOLE_CHARS]
+        lines = text.count("\n") + len(text) * metrics.averageCharWidth() // width + 3
+        return lines * metrics.lineSpacing() + 2 * STEP_PX
+
+    def _take_earlier(self) -> None:
+        """Let all messages stand there, also those that were to come piece by piece."""
+        while self._earlier:
+            self._put_piece()
+
+    def _put_piece(self) -> None:
+        piece = self._earlier[-_PIECE_ROWS:]
+        del self._earlier[-_PIECE_ROWS:]
+        self._area.put_rows_first([self._place(record) for record in piece])
+
+    def _on_timer_timeout(self) -> None:
+        if self._earlier:
+            self._put_piece()
+            self._timer.start()
+
+    def _build(self, record: Record) -> Message:
+        message: Message
+        if isinstance(record, UserRecord):
+            message = self._build_question(record)
+        else:
+            message = self._build_answer(record)
+        message.set_can_change(self._can_change)
+        message.conversation_copy_requested.connect(self.conversation_copy_requested)
+        return message
+
+    def _build_question(self, record: UserRecord) -> UserMessage:
+        message = UserMessage(record, self._palette, self._selection)
+        number = record.branch.turn_id
+        message.edit_sent.connect(lambda text: self.edit_sent.emit(number, text))
+        message.switch.stepped.connect(lambda step: self.branch_requested.emit(number, step))
+        return message
+
+    def _build_answer(self, record: AnswerRecord) -> AnswerView:
+        answer = AnswerView(record, self._palette, self._selection)
+        number = record.branch.turn_id
+        answer.link_activated.connect(self.link_activated)
+        # Queued: whoever listens must not work inside a paint event.
+        answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)
+        footer = answer.footer
+        footer.continue_requested.connect(self.continue_requested)
+        footer.again_requested.connect(lambda: self.again_requested.emit(number))
+        footer.switch.stepped.connect(lambda step: self.branch_requested.emit(number, step))
+        return answer

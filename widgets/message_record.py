@@ -1,0 +1,68 @@
+"""What a message is built from: words and figures, no widget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Where a message stands among those said in the same place.
+
+    Attributes:
+        turn_id: Number of the message; 0 where nobody can ask for it otherwise.
+        number: From 1, oldest first.
+        count: How many there are.
+    """
+
+    turn_id: int = 0
+    number: int = 1
+    count: int = 1
+
+
+ALONE = Branch()
+
+
+@dataclass(frozen=True)
+class UserRecord:
+    """What a message of the user is built from.
+
+    Attributes:
+        sender: Who wrote it, e.g. ``You``.
+        text: Any length.
+        branch: Which of the questions in this place.
+    """
+
+    sender: str
+    text: str
+    branch: Branch = ALONE
+
+
+@dataclass(frozen=True)
+class AnswerRecord:
+    """What an answer is built from.
+
+    Attributes:
+        model_name: Who answers.
+        text: What was said so far, thoughts included.
+        is_streaming: More is expected.
+        figures_text: What it cost, one line.
+        reason_text: Why it ended, or None.
+        is_warning: The reason needs a person.
+        branch: Which of the answers in this place.
+        think_tok: Tokens of it that were thought; 0 where unknown.
+        starts_in_thought: ``text`` begins inside a thought that the template opened.
+    """
+
+    model_name: str
+    text: str = ""
+    is_streaming: bool = True
+    figures_text: str = ""
+    reason_text: str | None = None
+    is_warning: bool = False
+    branch: Branch = ALONE
+    think_tok: int = 0
+    starts_in_thought: bool = False
+
+
+Record = UserRecord | AnswerRecord
