@@ -146,13 +146,10 @@ class ConversationStore:
             entries += [w.entry() for w in writers.values() if w.written_bytes or w.has_pending]
         return sorted(entries, key=lambda entry: entry.updated_s, reverse=True)
 
-    def entry(self, conversation_id: str) -> ConversationEntry:
-        """What a list shows of a conversation that is open here.
-
-        Raises:
-            KeyError: If it is not.
-        """
-        return self._writers[conversation_id].entry()
+    def entry(self, conversation_id: str) -> ConversationEntry | None:
+        """What a list shows of a conversation that is open here; None if it is not. No waiting."""
+        writer = self._writers.get(conversation_id)
+        return writer.entry() if writer is not None else None
 
     def search(
         self, words: str, is_cancelled: Callable[[], bool] = lambda: False
@@ -179,7 +176,8 @@ class ConversationStore:
 
     def take_findings(self) -> list[str]:
         """Sentences about files that could not be opened whole, each told once."""
-        return self._folder.take_findings()
+        with self._disk:
+            return self._folder.take_findings()
 
     # --- One conversation ---------------------------------------------------------------
 
@@ -269,7 +267,9 @@ class ConversationStore:
                 self._folder.take_back(conversation_id)
             if writer is not None:
                 with self._lock:
-                    self._writers[conversation_id] = self._deleted.pop(conversation_id)
+                    del self._deleted[conversation_id]
+                    if writer.has_pending:
+                        self._writers[conversation_id] = writer
 
     def empty_trash(self, older_than_s: float = _TRASH_S) -> int:
         """Delete for good what was put into the trash so long ago; returns how many files."""

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from app.conversation import Conversation, Turn
 from app.storage.journal_records import (
+    SCHEMA,
     Change,
     Header,
     TextFrom,
@@ -34,6 +35,13 @@ class JournalState:
         self.header = header
         self.kept = Conversation(header.id, header.number)
         self.updated_s = header.made_s
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> JournalState:
+        """All of a conversation, as a file that has no past would have it."""
+        state = cls(Header(SCHEMA, conversation.id, conversation.number, 0.0))
+        state.diff(conversation, 0.0)
+        return state
 
     def diff(self, conversation: Conversation, now_s: float) -> Change | None:
         """What to write so that the file says what ``conversation`` says; None if it does.

@@ -112,11 +112,12 @@ class JournalWriter:
 
     def _content(self, *, is_new: bool) -> tuple[bytes, int, bool]:
         """What to write, how many changes that is, and whether it shall outlast a power cut."""
+        # Encoded without the lock: the GUI thread notes more meanwhile.
         with self._lock:
             pending = tuple(self._pending)
-            if is_new:
-                lines = encode_line(self._state.header) + encode_line(self._state.whole())
-                return lines, len(pending), True
+            whole = self._state.whole() if is_new else None
+        if whole is not None:
+            return encode_line(self._state.header) + encode_line(whole), len(pending), True
         # Text that streams in is not worth a wait for the disk each second.
         is_lasting = any(
             change.turns or change.states or change.dropped or change.name is not None
