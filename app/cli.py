@@ -103,18 +103,22 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _config(arguments: argparse.Namespace) -> EngineConfig:
+def _values(arguments: argparse.Namespace) -> dict[str, object]:
     values = parse_assignments(arguments.set)
     if arguments.model:
         values["model_path"] = str(Path(arguments.model).expanduser().absolute())
-    return EngineConfig.from_values(values)
+    return values
+
+
+def _config(arguments: argparse.Namespace) -> EngineConfig:
+    return EngineConfig.from_values(_values(arguments))
 
 
 def _run_window(arguments: argparse.Namespace) -> int:
     # Qt takes half a second to import; the other commands do without it.
     from app.main import run_window  # noqa: PLC0415
 
-    return run_window(_config(arguments), theme=arguments.theme)
+    return run_window(_values(arguments), theme=arguments.theme)
 
 
 def _run_tour(arguments: argparse.Namespace) -> int:

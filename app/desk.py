@@ -10,7 +10,10 @@ import time
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chats import Chats, Request
+from app.keeping import Keeping
+from app.kept_settings import KeptSettings
 from app.session import Session
+from app.storage.conversation_store import ConversationStore
 from engine_bridge.client import EngineClient
 from engine_bridge.hardware.machine import Sampler
 from engine_bridge.memory_plan import MemoryPlan
@@ -34,10 +37,25 @@ class Desk(QObject):
     engine_said_hello = Signal(object)
 
     def __init__(
-        self, start: EngineConfig, client: EngineClient | None = None, parent: QObject | None = None
+        self,
+        start: EngineConfig,
+        client: EngineClient | None = None,
+        parent: QObject | None = None,
+        *,
+        kept: KeptSettings | None = None,
+        store: ConversationStore | None = None,
     ) -> None:
-        """Prepare a desk that wants ``start``; nothing runs before ``open``."""
+        """Prepare a desk that wants ``start``; nothing runs before ``open``.
+
+        Args:
+            start: Settings to begin with.
+            client: The engine's; None makes one.
+            parent: Owner.
+            kept: Where settings are kept from one start to the next; None forgets them.
+            store: Where conversations are kept; None forgets them.
+        """
         super().__init__(parent)
+        self.kept = kept
         self.client = client or EngineClient(parent=self)
         self.meters = Meters()
         self.client.event_received.connect(self._on_event_received)
@@ -46,9 +64,14 @@ class Desk(QObject):
         )
         self.session = Session(self.client, start, self)
         self.chats = Chats(self.client, self)
+        self.keeping = Keeping(self.chats, store, self) if store is not None else None
+        if kept is not None:
+            self.session.wanted_changed.connect(kept.note_wanted)
         self.hello: Hello | None = None
         self.drafted_tok = 0
         self.accepted_tok = 0
+        self._is_closed = False
+        self.unsaved: tuple[str, ...] = ()
         self.session.applied_changed.connect(self._on_applied_changed)
         self.session.plan_changed.connect(self._on_plan_changed)
         self.chats.answer_finished.connect(self._on_answer_finished)
@@ -60,16 +83,31 @@ class Desk(QObject):
         self._hardware_timer.timeout.connect(self._on_hardware_timer_timeout)
 
     def open(self) -> None:
-        """Start the engine process and the gauges."""
+        """Start the engine process and the gauges, and look at what is stored."""
+        if self.kept is not None:
+            self.kept.open()
+        if self.keeping is not None:
+            self.keeping.start()
+            self.keeping.reopen(self.kept.open_conversations if self.kept else [])
         self._sampler.start()
         self._hardware_timer.start()
         self.client.start()
 
     def close(self) -> None:
-        """End the engine process and the gauges; waits at most about three seconds."""
+        """End the engine process and the gauges and save what is new.
+
+        Waits at most about three seconds for the engine and two each for conversations and
+        settings where the disk does not answer; ``unsaved`` tells what could not be saved.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._hardware_timer.stop()
         self._sampler.stop()
         self.client.close_now()
+        keepers = (self.keeping, self.kept)
+        sentences = [keeper.close() for keeper in keepers if keeper is not None]
+        self.unsaved = tuple(filter(None, sentences))
 
     @property
     def idle_cores(self) -> float | None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
 from app.interrupts import Interrupts
+from app.kept_settings import KeptSettings
+from app.storage.conversation_store import ConversationStore
+from app.storage.folders import own_folders
+from app.storage.settings_store import SettingsStore
 from app.tour import Tour
 from app.window import Window
 from engine_bridge.settings.config import EngineConfig
@@ -19,32 +24,43 @@ from widgets.theme import TuneTheme, app_icon, apply_theme
 _PALETTES = {"dark": DARK, "light": LIGHT}
 
 
-def run_window(config: EngineConfig, *, theme: str | None = None) -> int:
+def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int:
     """Open the window and stay until it is closed.
 
     Args:
-        config: Settings to start with; without a ``model_path`` the demo model is loaded.
-        theme: ``dark`` or ``light`` to pin it; None follows the system.
+        values: Settings to start with; they go before those kept from the last time. Without a
+            ``model_path`` the model that ran last is loaded, or the demo model.
+        theme: ``dark`` or ``light`` for this time; None takes what was chosen in the window.
 
     Returns:
         Exit status.
+
+    Raises:
+        DomainError: If a setting is unknown or cannot take its value.
     """
     sentence = missing_display_sentence(sys.platform, dict(os.environ))
     if sentence:
         sys.stderr.write(sentence + "\n")
         return 1
     app = application()
-    desk = Desk(config)
+    folders = own_folders()
+    kept = KeptSettings(SettingsStore(folders.settings))
+    config = kept.start_config().with_values(dict(values))
+    desk = Desk(config, kept=kept, store=ConversationStore(folders.conversations))
     window = _dressed_window(app, desk, theme)
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(window.close)
     desk.open()
-    if config.model_path:
-        window.engine_wiring.load(config.model_path)
+    model = config.model_path or kept.last_model
+    if model:
+        window.engine_wiring.load(model)
     else:
         window.engine_wiring.load_demo()
     window.show()
-    return app.exec()
+    status = app.exec()
+    for sentence in desk.unsaved:
+        sys.stderr.write(sentence + "\n")
+    return status
 
 
 def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int]) -> int:
