@@ -26,6 +26,7 @@ class CommandWiring(QObject):
         self._kept: KeptSettings | None = None
         self._target = next(iter(TARGETS))
         self._shell = own_shell()
+        self._notes: tuple[str, ...] = ()
         self._offer()
         command.target_changed.connect(self._on_target_changed)
         command.shell_changed.connect(self._on_shell_changed)
@@ -38,6 +39,11 @@ class CommandWiring(QObject):
         if kept.command_shell:
             self._shell = Shell(kept.command_shell)
         self._offer()
+        self.refresh()
+
+    def set_notes(self, notes: tuple[str, ...]) -> None:
+        """Say ``notes`` below the line besides its own: what it cannot know of."""
+        self._notes = notes
         self.refresh()
 
     def refresh(self) -> None:
@@ -53,7 +59,7 @@ class CommandWiring(QObject):
             for problem in errors_of(wanted, session.model)
         ]
         named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
-        self._command.set_export(export.text, [*refusals, *export.notes], named)
+        self._command.set_export(export.text, [*refusals, *self._notes, *export.notes], named)
 
     def _offer(self) -> None:
         self._command.set_targets(tuple(TARGETS), self._target)

@@ -27,7 +27,8 @@ from engine_bridge.protocol import ChatMessage
 __all__ = ["Fragment", "Rendered", "TemplateError", "TemplateRenderer"]
 
 _DEADLINE_S = 2.0
-_WAY_OUT = "Continue as plain text completion, or get another file of this model."
+# For those who wait for an answer; whoever edits the template has better ways.
+WAY_OUT = "Continue as plain text completion, or get another file of this model."
 _SYSTEM_NOTE = (
     "This model's template takes no system prompt; its text was put in front of the first message."
 )
@@ -193,7 +194,7 @@ class TemplateRenderer:
         except TemplateTimeoutError:
             raise TemplateError(
                 f"The model's chat template did not finish within {self._deadline_s:g} s and was "
-                f"stopped. {_WAY_OUT}"
+                f"stopped. {WAY_OUT}"
             ) from None
         except TemplateDiedError:
             raise TemplateError(_died_sentence()) from None
@@ -260,22 +261,22 @@ def _error_of(answer: dict[str, object]) -> TemplateError:
             is_refusal=True,
         )
     if kind == "syntax":
-        sentence = f"The model's chat template has a mistake in line {line}: {words} {_WAY_OUT}"
+        sentence = f"The model's chat template has a mistake in line {line}: {words} {WAY_OUT}"
     elif kind == "forbidden":
         sentence = (
             f"The model's chat template tried something that templates may not do ({words}) and "
-            f"was stopped. Do not trust this file. {_WAY_OUT}"
+            f"was stopped. Do not trust this file. {WAY_OUT}"
         )
     elif kind in ("long", "memory"):
         sentence = (
             "The model's chat template wrote more text than any context holds and was stopped. "
-            f"{_WAY_OUT}"
+            f"{WAY_OUT}"
         )
     else:
         where = f" in line {line}" if line else ""
-        sentence = f"The model's chat template failed{where}: {words}. {_WAY_OUT}"
+        sentence = f"The model's chat template failed{where}: {words}. {WAY_OUT}"
     return TemplateError(sentence, line=line, words=words)
 
 
 def _died_sentence() -> str:
-    return f"The process that runs the model's chat template ended unexpectedly. {_WAY_OUT}"
+    return f"The process that runs the model's chat template ended unexpectedly. {WAY_OUT}"

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from engine_bridge.child.prompts import PromptSource, tokenised
 from engine_bridge.child.special_text import apart, control_texts
-from engine_bridge.child.template import Fragment, Rendered, TemplateError, TemplateRenderer
+from engine_bridge.child.template import (
+    WAY_OUT,
+    Fragment,
+    Rendered,
+    TemplateError,
+    TemplateRenderer,
+)
 from engine_bridge.protocol import (
     ChatMessage,
     CheckTemplate,
@@ -62,7 +68,7 @@ def tried(
         if error.is_refusal:  # of this sample; it may take others
             findings = trial.findings(is_overtaken)
         return None if is_overtaken() else TemplateChecked(
-            command.check_id, error=str(error), line=error.line, findings=tuple(findings),
+            command.check_id, error=_sentence(error), line=error.line, findings=tuple(findings),
             has_thinking=has_thinking,
         )  # fmt: skip
     findings = [trial.bos_finding(tokens), *trial.findings(is_overtaken)]
@@ -148,8 +154,8 @@ class _Trial:
             try:
                 found.append(check())
             except TemplateError as error:
-                sentence = f"Not every conversation goes through this template. {error}"
-                found.append(TemplateFinding(name, "bad", sentence))
+                words = f"Not every conversation goes through this template. {_sentence(error)}"
+                found.append(TemplateFinding(name, "bad", words))
                 if not error.is_refusal:
                     return found
         return found
@@ -236,6 +242,10 @@ class _Trial:
         return TemplateFinding(
             "thinking", "good", "There is a thinking switch (enable_thinking), and it works."
         )
+
+
+def _sentence(error: TemplateError) -> str:
+    return str(error).removesuffix(WAY_OUT).strip()
 
 
 def _shortened(pieces: Iterable[TemplatePiece]) -> tuple[tuple[TemplatePiece, ...], bool]:
