@@ -18,6 +18,8 @@ from resources.tokens import (
 )
 
 ICONS = Path(__file__).parent / "icons"
+# A stylesheet cannot colour an icon: this grey can be told from the fields of every palette.
+_CHEVRON = (ICONS / "chevron-down-grey.svg").as_posix()
 
 
 def channels(colour: str) -> tuple[int, int, int]:
@@ -47,53 +49,82 @@ def contrast_ratio(colour: str, other: str) -> float:
 
 
 def palette_roles(palette: Palette) -> dict[str, str]:
-    """Colours by the name of ``QPalette.ColorRole``."""
+    """Colours by the name of ``QPalette.ColorRole``.
+
+    The stylesheet names colours by these roles only, so that a change of theme is a change of the
+    palette: to give Qt another stylesheet costs ten times as much, hidden widgets included. Roles
+    that nothing of this program is painted with carry the colours that Qt has no role for.
+    """
+    p = palette
+    raised = p.raised
     return {
-        "Window": palette.background,
-        "WindowText": palette.text,
-        "Base": palette.panel,
-        "AlternateBase": palette.raised,
-        "Text": palette.text,
-        "PlaceholderText": palette.muted,
-        "Button": palette.raised,
-        "ButtonText": palette.text,
-        "BrightText": palette.warning,
-        "ToolTipBase": palette.raised,
-        "ToolTipText": palette.text,
-        "Highlight": palette.accent,
-        "HighlightedText": palette.on_accent,
-        "Accent": palette.accent,
-        "Link": palette.accent,
-        "LinkVisited": palette.draft,
-        "Light": palette.raised,
-        "Midlight": palette.raised,
-        "Mid": palette.line,
-        "Dark": palette.line,
-        "Shadow": palette.background,
+        "Window": p.background,
+        "WindowText": p.text,
+        "Base": p.panel,
+        "Button": raised,
+        "Text": p.text,
+        "ButtonText": p.text,
+        "PlaceholderText": p.muted,
+        "BrightText": p.warning,
+        "Highlight": p.accent,
+        "HighlightedText": p.on_accent,
+        "Accent": p.accent,
+        "Link": p.accent,
+        "LinkVisited": p.good,
+        "Mid": p.line,
+        "ToolTipText": p.text,
+        # Qt draws the icons of its own dialogs in black, whatever the theme.
+        "ToolTipBase": max((raised, p.muted), key=relative_luminance),
+        "AlternateBase": mixed(raised, p.accent, 0.25),
+        "Midlight": mixed(raised, p.text, 0.06),
+        "Light": mixed(raised, p.text, 0.12),
+        "Dark": mixed(p.accent, p.text, 0.15),
+        "Shadow": mixed(p.muted, p.panel, 0.4),
     }
 
 
-def stylesheet(palette: Palette, body_pt: float) -> str:
-    """The stylesheet of the whole window.
+class _Inks:
+    """The palette's roles as a stylesheet spells them."""
+
+    background = "palette(window)"
+    panel = "palette(base)"
+    raised = "palette(button)"
+    line = "palette(mid)"
+    text = "palette(text)"
+    muted = "palette(placeholder-text)"
+    accent = "palette(highlight)"
+    on_accent = "palette(highlighted-text)"
+    warning = "palette(bright-text)"
+    good = "palette(link-visited)"
+    hover = "palette(midlight)"
+    pressed = "palette(light)"
+    accent_hover = "palette(dark)"
+    faint = "palette(shadow)"
+    chosen = "palette(alternate-base)"
+    under_black = "palette(tooltip-base)"
+
+
+def stylesheet(body_pt: float) -> str:
+    """The stylesheet of the whole program, the same for every palette.
 
     Args:
-        palette: Colours.
         body_pt: Size of the system's UI font in points; the other sizes follow it.
     """
+    p = _Inks
     return "\n".join(
         (
-            _text_rules(palette, body_pt),
-            _surface_rules(palette),
-            _button_rules(palette),
-            _segment_rules(palette),
-            _badge_rules(palette, body_pt),
-            _field_rules(palette),
-            _view_rules(palette),
+            _text_rules(p, body_pt),
+            _surface_rules(p),
+            _button_rules(p),
+            _segment_rules(p),
+            _badge_rules(p, body_pt),
+            _field_rules(p),
+            _view_rules(p),
         )
     )
 
 
-def _text_rules(p: Palette, body_pt: float) -> str:
+def _text_rules(p: type[_Inks], body_pt: float) -> str:
     small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
     mono = f"font-family: {_mono()}"
     return f"""
@@ -115,7 +146,7 @@ QToolTip {{
 """
 
 
-def _surface_rules(p: Palette) -> str:
+def _surface_rules(p: type[_Inks]) -> str:
     return f"""
 QMainWindow, QDialog, *[role="background"] {{ background: {p.background}; }}
 QFrame[role="panel"] {{
@@ -130,6 +161,12 @@ QFrame[role="banner-error"], QFrame[role="banner-warning"] {{
 QFrame[role="banner-info"] {{
     background: {p.panel}; border: 1px solid {p.line}; border-radius: {PANEL_RADIUS_PX}px;
 }}
+QFrame[role="sheet"] {{
+    background: {p.panel}; border: 1px solid {p.muted}; border-radius: {PANEL_RADIUS_PX}px;
+}}
+QListView[role="bare"], QTreeView[role="bare"] {{
+    background: transparent; border: none; outline: none;
+}}
 QFrame[role="line"] {{ background: {p.line}; border: none; max-height: 1px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
     background: transparent; border: none;
@@ -141,27 +178,21 @@ QDockWidget {{ color: {p.muted}; }}
 """
 
 
-def _button_rules(p: Palette) -> str:
-    hover = mixed(p.raised, p.text, 0.06)
-    pressed = mixed(p.raised, p.text, 0.12)
-    accent_hover = mixed(p.accent, p.text, 0.15)
-    faint = mixed(p.muted, p.panel, 0.4)
-    # Qt draws the icons of its own dialogs in black, whatever the theme.
-    under_black = max((p.raised, p.muted), key=relative_luminance)
+def _button_rules(p: type[_Inks]) -> str:
     return f"""
 QPushButton, QToolButton {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
     border-radius: {CONTROL_RADIUS_PX}px;
     padding: {STEP_PX}px {2 * STEP_PX + 2}px; min-height: {4 * STEP_PX}px;
 }}
-QPushButton:hover, QToolButton:hover {{ background: {hover}; }}
-QPushButton:pressed, QToolButton:pressed, QPushButton:checked {{ background: {pressed}; }}
+QPushButton:hover, QToolButton:hover {{ background: {p.hover}; }}
+QPushButton:pressed, QToolButton:pressed, QPushButton:checked {{ background: {p.pressed}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {p.accent}; }}
-QPushButton:disabled, QToolButton:disabled {{ color: {faint}; background: transparent; }}
+QPushButton:disabled, QToolButton:disabled {{ color: {p.faint}; background: transparent; }}
 QPushButton[role="primary"] {{
     color: {p.on_accent}; background: {p.accent}; border-color: {p.accent}; font-weight: 600;
 }}
-QPushButton[role="primary"]:hover {{ background: {accent_hover}; }}
+QPushButton[role="primary"]:hover {{ background: {p.accent_hover}; }}
 QPushButton[role="primary"]:focus {{ border: 2px solid {p.text}; padding: {STEP_PX - 1}px; }}
 QPushButton[role="primary"]:disabled {{
     color: {p.muted}; background: {p.raised}; border-color: {p.line};
@@ -201,17 +232,17 @@ QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="menu"] {{
     text-align: left; padding: {STEP_PX}px {6 * STEP_PX}px {STEP_PX}px {2 * STEP_PX + 2}px;
 }}
-QFileDialog QToolButton {{ background: {under_black}; padding: {STEP_PX // 2}px; }}
+QFileDialog QToolButton {{ background: {p.under_black}; padding: {STEP_PX // 2}px; }}
 QFileDialog QToolButton:hover, QFileDialog QToolButton:pressed {{
-    background: {mixed(under_black, p.accent, 0.4)};
+    background: {p.accent};
 }}
-QFileDialog QToolButton:disabled {{ background: {mixed(under_black, p.panel, 0.5)}; }}
+QFileDialog QToolButton:disabled {{ background: {p.pressed}; }}
 QPushButton::menu-indicator {{ image: none; width: 0; }}
 QToolButton::menu-indicator {{ image: none; }}
 """
 
 
-def _segment_rules(p: Palette) -> str:
+def _segment_rules(p: type[_Inks]) -> str:
     radius = f"{CONTROL_RADIUS_PX}px"
     return f"""
 *[role^="segment"] {{
@@ -227,14 +258,14 @@ def _segment_rules(p: Palette) -> str:
 }}
 *[role^="segment"]:hover {{ color: {p.text}; }}
 *[role^="segment"]:checked {{
-    color: {p.text}; background: {mixed(p.raised, p.accent, 0.25)}; font-weight: 600;
+    color: {p.text}; background: {p.chosen}; font-weight: 600;
 }}
 *[role^="segment"]:checked:focus {{ border: 2px solid {p.accent}; }}
-*[role^="segment"]:disabled {{ color: {mixed(p.muted, p.panel, 0.4)}; }}
+*[role^="segment"]:disabled {{ color: {p.faint}; }}
 """
 
 
-def _badge_rules(p: Palette, body_pt: float) -> str:
+def _badge_rules(p: type[_Inks], body_pt: float) -> str:
     return f"""
 QLabel[role="badge"], QLabel[role="badge-warning"] {{
     color: {p.muted}; border: 1px solid {p.line}; border-radius: {2 * STEP_PX - 1}px;
@@ -244,7 +275,7 @@ QLabel[role="badge-warning"] {{ color: {p.warning}; border-color: {p.warning}; }
 """
 
 
-def _field_rules(p: Palette) -> str:
+def _field_rules(p: type[_Inks]) -> str:
     return f"""
 QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QComboBox {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
@@ -274,7 +305,7 @@ QComboBox::drop-down {{
     width: {5 * STEP_PX}px; border: none;
 }}
 QComboBox::down-arrow {{
-    image: url("{_icon("chevron-down", p)}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
+    image: url("{_CHEVRON}"); width: {3 * STEP_PX}px; height: {3 * STEP_PX}px;
 }}
 QComboBox QAbstractItemView {{
     background: {p.raised}; border: 1px solid {p.line}; outline: none;
@@ -283,7 +314,7 @@ QComboBox QAbstractItemView {{
 """
 
 
-def _view_rules(p: Palette) -> str:
+def _view_rules(p: type[_Inks]) -> str:
     return f"""
 QMenu {{ background: {p.raised}; border: 1px solid {p.line}; padding: {STEP_PX}px; }}
 QMenu::item {{ padding: {STEP_PX}px {4 * STEP_PX}px; border-radius: {STEP_PX}px; }}
@@ -319,7 +350,3 @@ QProgressBar::chunk {{ background: {p.accent}; border-radius: {STEP_PX // 2}px; 
 
 def _mono() -> str:
     return ", ".join(f'"{family}"' for family in MONO_FAMILIES)
-
-
-def _icon(name: str, palette: Palette) -> str:
-    return (ICONS / f"{name}-{palette.name}.svg").as_posix()

@@ -11,7 +11,22 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from resources.theme import ICONS, contrast_ratio, mixed, stylesheet
@@ -55,22 +70,25 @@ def test_that_contrast_agrees_with_known_pairs() -> None:
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
-def test_that_icons_of_the_stylesheet_exist_in_the_palettes_colour(palette: Palette) -> None:
-    paths = re.findall(r'url\("([^"]+)"\)', stylesheet(palette, 9.0))
+def test_that_icons_of_the_stylesheet_can_be_seen_in_every_palette(palette: Palette) -> None:
+    paths = re.findall(r'url\("([^"]+)"\)', stylesheet(9.0))
     assert paths
     for path in paths:
-        assert palette.muted in Path(path).read_text(encoding="utf-8")
+        inks = re.findall(r"#[0-9A-F]{6}", Path(path).read_text(encoding="utf-8"))
+        assert inks
+        for ink in inks:
+            assert contrast_ratio(ink, palette.raised) >= GRAPHIC_RATIO
 
 
 def test_that_other_icons_take_their_colour_from_the_palette() -> None:
     for path in ICONS.glob("*.svg"):
         text = path.read_text(encoding="utf-8")
-        is_fixed = path.stem == "tunedeck" or path.stem.endswith(("-dark", "-light"))
+        is_fixed = path.stem == "tunedeck" or path.stem.endswith("-grey")
         assert is_fixed or "currentColor" in text, path.name
 
 
 def test_that_small_text_follows_the_body_size() -> None:
-    sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)pt", stylesheet(DARK, 13.5))}
+    sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)pt", stylesheet(13.5))}
     assert sizes == {round(13.5 * SMALL_SCALE, 2)}
 
 
@@ -199,3 +217,95 @@ def test_that_the_buttons_of_a_file_dialog_can_be_seen(
     ]
     inked = [colour for colour in middle if contrast_ratio(colour, ground) >= GRAPHIC_RATIO]
     assert len(inked) > 20
+
+
+def panel_of_everything() -> QWidget:
+    """A widget for each kind of rule of the stylesheet."""
+    panel = QFrame()
+    set_role(panel, "panel")
+    layout = QVBoxLayout(panel)
+    for role in ("", "muted", "hint", "hint-warning", "good", "badge-warning", "value-warning"):
+        label = QLabel("8,192 tok")
+        set_role(label, role)
+        layout.addWidget(label)
+    for role in ("", "primary", "flat", "quiet", "link", "section", "segment-first"):
+        button = QPushButton("Apply")
+        set_role(button, role)
+        button.setCheckable(role == "segment-first")
+        button.setChecked(role == "segment-first")
+        layout.addWidget(button)
+    for field in (QLineEdit("words"), QPlainTextEdit("words"), QProgressBar(), QTabBar()):
+        layout.addWidget(field)
+    box = QComboBox()
+    box.addItem("llama serve")
+    layout.addWidget(box)
+    box.setEnabled(False)
+    return panel
+
+
+@pytest.mark.parametrize("is_hidden", [False, True], ids=["seen", "hidden"])
+def test_that_a_change_of_theme_leaves_no_colour_of_the_old_one(
+    qtbot: QtBot, themed: QApplication, is_hidden: bool
+) -> None:
+    changed = panel_of_everything()
+    qtbot.addWidget(changed)
+    changed.show()
+    changed.setHidden(is_hidden)
+    apply_theme(themed, LIGHT)
+    changed.show()
+    fresh = panel_of_everything()
+    qtbot.addWidget(fresh)
+    fresh.show()
+    assert changed.grab().toImage() == fresh.grab().toImage()
+
+
+def test_that_a_change_of_theme_does_not_touch_what_is_hidden(
+    qtbot: QtBot, themed: QApplication
+) -> None:
+    page = QStackedWidget()
+    qtbot.addWidget(page)
+    seen, hidden = QLabel("seen"), QLabel("hidden")
+    for label in (seen, hidden):
+        page.addWidget(label)
+    page.setCurrentWidget(hidden)
+    page.show()
+    page.setCurrentWidget(seen)
+    apply_theme(themed, LIGHT)
+    inks = [label.palette().color(QPalette.ColorRole.WindowText).name() for label in (seen, hidden)]
+    page.setCurrentWidget(hidden)
+    inks.append(hidden.palette().color(QPalette.ColorRole.WindowText).name())
+    expected = [LIGHT.text, DARK.text, LIGHT.text]
+    assert inks == [colour.lower() for colour in expected]
+
+
+def test_that_a_pinned_theme_does_not_follow_the_system(themed: QApplication) -> None:
+    theme = TuneTheme(themed, mode="light")
+    themed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme.palette == LIGHT
+    theme.set_mode("system")
+    themed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme.palette == DARK
+    with pytest.raises(ValueError, match="'sepia'"):
+        theme.set_mode("sepia")
+    theme.deleteLater()
+
+
+def test_that_the_type_is_scaled_in_steps_within_bounds(themed: QApplication) -> None:
+    theme = TuneTheme(themed)
+    body_pt = themed.font().pointSizeF()
+    sizes = []
+    for _ in range(9):
+        theme.step_font_scale(1)
+        sizes.append(themed.font().pointSizeF() / body_pt)
+    assert sizes[:5] == pytest.approx([1.1, 1.25, 1.5, 1.75, 2.0])
+    assert sizes[-1] == pytest.approx(2.0)
+    theme.set_font_scale(0.1)
+    assert theme.font_scale == pytest.approx(0.8)
+    theme.deleteLater()
+
+
+def test_that_a_damaged_choice_of_theme_follows_the_system(themed: QApplication) -> None:
+    theme = TuneTheme(themed, font_scale=70.0, mode="mauve")
+    assert theme.mode == "system"
+    assert theme.font_scale == pytest.approx(2.0)
+    theme.deleteLater()
