@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from engine_bridge.metrics.meters import Meters
+from engine_bridge.metrics.meters import LiveView, Meters
 from resources.tokens import LIVE_WIDTH_PX, PANEL_GAP_PX, Palette
 from widgets.charts.bandwidth import BandwidthChart
+from widgets.charts.frame import ChartFrame
 from widgets.charts.memory import MemoryChart
+from widgets.charts.table_dialog import TableDialog
+from widgets.charts.time_bar import TimeBar
+from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
 from widgets.charts.ttft import TtftChart
 
@@ -24,15 +30,23 @@ SLOW_RATE_HZ = 4.0
 _NO_CORE_FREE, _CORE_FREE = 0.25, 0.75
 # Figures that change ten times a second cannot be read.
 _WORDS_EVERY_S = 0.25
+# News that is narrower than a pixel waits so long.
+_NEWS_EVERY_S = 0.25
 # Without news the charts only scroll: 3 pixels a second at 370 pixels for two minutes.
 _SCROLL_EVERY_S = 0.5
 
 
 class LivePanel(QWidget):
-    """Memory, bandwidth, TTFT and TPOT over the same two minutes.
+    """Memory, bandwidth, TTFT and TPOT over the same time, the last two minutes at first.
 
     Draws only while it can be seen.
+
+    Signals:
+        export_requested: A file is wanted: its kind (``png``, ``svg``, ``csv``) and the list of
+            ``Sheet`` it is to be made of.
     """
+
+    export_requested = Signal(str, list)
 
     def __init__(
         self,
@@ -50,8 +64,10 @@ class LivePanel(QWidget):
         super().__init__(parent)
         self._meters = meters
         self._clock_ns = clock_ns
-        self._drawn_revision = -1
-        self._drawn_s = self._words_s = float("-inf")
+        self._drawn_revision = self._drawn_changes = -1
+        self._drawn_s = self._words_s = self._drawn_until_s = float("-inf")
+        self.time_view = TimeView(self, time.time() - clock_ns() / 1e9)
+        self.time_bar = TimeBar(self.time_view)
         self.memory = MemoryChart()
         self.bandwidth = BandwidthChart()
         self.ttft = TtftChart()
@@ -60,13 +76,29 @@ class LivePanel(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(PANEL_GAP_PX)
+        self._column.addWidget(self.time_bar)
         for chart in self.charts:
             self._column.addWidget(chart, 1)
+            self._connect(chart)
             chart.plot.show_time_labels(chart is self.tpot)  # one time axis, below them all
         self.setAccessibleName("Live charts")
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._on_timer_timeout)
+        # Several moves of the pointer become one drawing.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self.redraw)
+        self.time_view.moved.connect(self._soon.start)
         self.set_rate_hz(RATE_HZ)
+
+    def _connect(self, chart: MemoryChart | BandwidthChart | TtftChart | TpotChart) -> None:
+        chart.share_time(self.time_view)
+        chart.change_requested.connect(self.show_change)
+        chart.table_requested.connect(lambda: self.show_table(chart))
+        chart.export_requested.connect(
+            lambda kind, is_all: self.request_export(kind, None if is_all else chart)
+        )
 
     @property
     def rate_hz(self) -> float:
@@ -92,16 +124,51 @@ class LivePanel(QWidget):
 
     def redraw(self, has_words: bool = True) -> None:
         """Draw what the meters say now."""
-        now_ns = self._clock_ns()
-        now_s = now_ns / 1e9
-        view = self._meters.view(now_ns)
-        self.memory.set_data(view.memory, view.markers, now_s, has_words)
-        self.bandwidth.set_data(view.bandwidth, view.markers, now_s, has_words)
-        self.ttft.set_data(view.ttft, view.markers, now_s, has_words)
-        self.tpot.set_data(view.tpot, view.markers, now_s, has_words)
-        self._drawn_revision, self._drawn_s = self._meters.revision, now_s
+        now_ns, timeline = self._look()
+        view = self._meters.view(now_ns, timeline.stretch)
+        self.memory.set_data(view.memory, view.markers, timeline, has_words)
+        self.bandwidth.set_data(view.bandwidth, view.markers, timeline, has_words)
+        self.ttft.set_data(view.ttft, view.markers, timeline, has_words)
+        self.tpot.set_data(view.tpot, view.markers, timeline, has_words)
+        self._drawn_revision, self._drawn_changes = self._meters.revision, self._meters.changes
+        self._drawn_s, self._drawn_until_s = timeline.now_s, timeline.stretch.until_s
         if has_words:
-            self._words_s = now_s
+            self._words_s = timeline.now_s
+
+    # --- What can be asked of it ----------------------------------------------------------
+
+    def toggle_pause(self) -> None:
+        """Pause or follow."""
+        self._look()
+        self.time_view.toggle()
+
+    def show_change(self, direction: int) -> None:
+        """Put the crosshair at the next change (1) or the one before (−1)."""
+        _, timeline = self._look()
+        cursor_s = self.time_view.cursor_s
+        from_s = timeline.stretch.until_s if cursor_s is None else cursor_s
+        # Several changes that share a handle are one stop.
+        reach_s = timeline.stretch.bucket_s if cursor_s is not None else 0.0
+        marker = self._meters.marker_near(from_s + direction * reach_s, direction)
+        if marker is not None:
+            self.time_view.put_cursor(marker.at_s)
+
+    def show_table(self, chart: ChartFrame[Any]) -> None:
+        """Show the figures of a chart as a table."""
+        dialog = TableDialog(chart.sheet(), self)
+        dialog.open()
+
+    def request_export(self, kind: str, chart: ChartFrame[Any] | None = None) -> None:
+        """Ask for a file of a chart, or of all of them.
+
+        Args:
+            kind: ``png``, ``svg`` or ``csv``.
+            chart: Which; None for all.
+        """
+        shown = self.charts if chart is None else (chart,)
+        self.export_requested.emit(kind, [each.sheet() for each in shown])
+
+    # --- Qt -------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:
         """As wide as the live column is meant to be."""
@@ -116,21 +183,50 @@ class LivePanel(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop: nobody can see it."""
         self._timer.stop()
+        self._soon.stop()
         super().hideEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the chart with the time labels the room they take, so that all plots are equal."""
         super().resizeEvent(event)
         labels = self.tpot.plot.axis_height() - self.memory.plot.axis_height()
-        gaps = PANEL_GAP_PX * (len(self.charts) - 1)
+        gaps = PANEL_GAP_PX * len(self.charts) + self.time_bar.sizeHint().height()
         each = max(1, (self.height() - gaps - labels) // len(self.charts))
         for chart in self.charts:
             self._column.setStretchFactor(chart, each + (labels if chart is self.tpot else 0))
 
+    # --- Inside ---------------------------------------------------------------------------
+
+    def _look(self) -> tuple[int, Timeline]:
+        """The present, and the time axis there."""
+        now_ns = self._clock_ns()
+        self.time_view.note_present(now_ns / 1e9, self._meters.first_s)
+        return now_ns, self.time_view.timeline(self.memory.plot.geometry_now.area.width())
+
     def _on_timer_timeout(self) -> None:
         if self.window().isMinimized():
             return
-        now_s = self._clock_ns() / 1e9
+        now_ns, timeline = self._look()
+        now_s = timeline.now_s
         is_news = self._meters.revision != self._drawn_revision
-        if is_news or now_s - self._drawn_s >= _SCROLL_EVERY_S:
-            self.redraw(has_words=now_s - self._words_s >= _WORDS_EVERY_S)
+        has_words = now_s - self._words_s >= _WORDS_EVERY_S
+        if not timeline.is_following:
+            if is_news and has_words:
+                self._say(self._meters.view(now_ns, timeline.stretch), now_s)
+            return
+        age_s = now_s - self._drawn_s
+        is_moved = timeline.stretch.until_s != self._drawn_until_s
+        if (
+            self._meters.changes != self._drawn_changes
+            or (is_news and (is_moved or age_s >= _NEWS_EVERY_S))
+            or (is_moved and age_s >= _SCROLL_EVERY_S)
+        ):
+            self.redraw(has_words)
+
+    def _say(self, view: LiveView, now_s: float) -> None:
+        """Bring the present figures up to date while the drawings stand still."""
+        self.memory.say(view.memory)
+        self.bandwidth.say(view.bandwidth)
+        self.ttft.say(view.ttft)
+        self.tpot.say(view.tpot)
+        self._drawn_revision, self._words_s = self._meters.revision, now_s

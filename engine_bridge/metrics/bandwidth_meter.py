@@ -19,8 +19,10 @@ from engine_bridge.metrics.bandwidth import (
     mbu,
 )
 from engine_bridge.metrics.definitions import throughput_tok_s
-from engine_bridge.metrics.ring import Floats, Ring, min_max
+from engine_bridge.metrics.history import History, thinned
+from engine_bridge.metrics.ring import Floats, Ring
 from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 
 # Spans come ten times a second while the engine works; a longer silence is a gap.
@@ -37,7 +39,7 @@ class BandwidthView:
     """What the bandwidth chart draws.
 
     Attributes:
-        times_s: (n,) seconds before now, ascending.
+        times_s: (n,) seconds before the right edge, ascending.
         bytes_per_s: (n,) achieved bandwidth; NaN where nothing was decoded.
         peak_bytes_per_s: Peak of the memory the weights lie in; None where it is not known.
         peak_how: Where the peak comes from, in words, or why there is none.
@@ -63,8 +65,8 @@ class BandwidthMeter:
     """What the steps of the last minutes read and delivered."""
 
     def __init__(self, capacity: int) -> None:
-        """Keep ``capacity`` spans, ten a second."""
-        self._achieved = Ring(capacity, 1)
+        """Keep the last ``capacity`` spans as they came, ten a second, and older ones thinned."""
+        self._achieved = History(capacity)
         self._delivered = Ring(_DELIVERED_SPANS, 2)  # end of a span: its begin and its tokens
         self._last: tuple[float, float, float] | None = None  # time, bytes/s, bytes of a step
         self._host_peak: tuple[float, str] | None = None
@@ -107,15 +109,14 @@ class BandwidthMeter:
         self._achieved.append(end_s, achieved)
         self._last = (end_s, achieved, event.decode_bytes / max(1, event.decode_steps))
 
-    def view(self, now_s: float, window_s: float, buckets: int) -> BandwidthView:
-        """The line of the last ``window_s`` seconds and the newest figures."""
-        times, (achieved,) = self._achieved.window(now_s - window_s, now_s)
+    def view(self, now_s: float, stretch: Stretch) -> BandwidthView:
+        """The line of a stretch of time, and the newest figures."""
         peak, how = self._peak()
-        thin_times, thin = min_max(times - now_s, achieved, buckets)
+        times, achieved = thinned(self._achieved.window(stretch.since_s, stretch.until_s), stretch)
         last_s, last, step_bytes = self._last or (-math.inf, None, None)
         return BandwidthView(
-            times_s=thin_times,
-            bytes_per_s=thin,
+            times_s=times,
+            bytes_per_s=achieved,
             peak_bytes_per_s=peak,
             peak_how=how,
             last_bytes_per_s=last,

@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
-from engine_bridge.metrics.ring import Floats, Ring
+from engine_bridge.metrics.ring import Floats, Ring, around, thin_rows
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
+from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import DeviceFacts, MemoryMeasured
 
 # The engine's own measurement steps in where the window's sampler has been silent for so long.
@@ -50,7 +51,7 @@ class MemoryView:
     Attributes:
         kind: Main memory or boards.
         name: Which memory, for the user; empty before the first measurement.
-        times_s: (n,) seconds before now, ascending.
+        times_s: (n,) seconds before the right edge, ascending.
         stack: (7, n) rows in the order of ``MemoryParts``.
         predicted: (n,) where the top of the stack was predicted; NaN without a plan.
         capacity: Size of the memory, NaN before the first measurement.
@@ -127,19 +128,19 @@ class MemoryMeter:
         )
         self._add(self._choose((system,)))
 
-    def view(self, now_s: float, window_s: float) -> MemoryView:
-        """The stack of the last ``window_s`` seconds and the newest figures."""
+    def view(self, stretch: Stretch) -> MemoryView:
+        """The stack of a stretch of time, and the newest figures."""
         snapshot = self._snapshot
         if snapshot is None:
             return MemoryView()
-        times, values = self._series.window(now_s - window_s, now_s)
+        times, values = self._rows(stretch)
         newest = MemoryParts(*self._series.latest()[1][:-1].tolist())
         return MemoryView(
             kind=snapshot.kind,
             name=snapshot.name,
-            times_s=times - now_s,
-            stack=values[:-1].copy(),
-            predicted=values[-1].copy(),
+            times_s=times - stretch.until_s,
+            stack=values[:-1],
+            predicted=values[-1],
             capacity=float(snapshot.total_bytes),
             parts=newest,
             used=sum(newest),
@@ -148,6 +149,18 @@ class MemoryMeter:
             unexplained=self._unexplained,
             window=snapshot.window_bytes,
         )
+
+    def _rows(self, stretch: Stretch) -> tuple[Floats, Floats]:
+        """Copies of the rows to draw: where they are many, those with the extremes of the sum."""
+        times, values = self._series.window()
+        rows = around(times, stretch.since_s, stretch.until_s)
+        times, values = times[rows], values[:, rows]
+        thin = None
+        if stretch.bucket_s > 0 and times.size:
+            thin = thin_rows(times, values[:-1].sum(axis=0), stretch.bucket_s)
+        if thin is None:
+            return times.copy(), values.copy()
+        return times[thin.places], np.where(thin.is_gap, np.nan, values[:, thin.places])
 
     def _choose(self, snapshots: Sequence[MemorySnapshot]) -> MemorySnapshot | None:
         """The memory to show: boards with the model on them, else main memory."""

@@ -20,6 +20,7 @@ from engine_bridge.metrics.memory_meter import MemoryMeter, MemoryView
 from engine_bridge.metrics.request_meter import RequestMeter, TtftView
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
+from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -36,11 +37,14 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
 WINDOW_S = 120.0
-"""What the charts show: the last two minutes."""
+"""What the charts show unless asked for another stretch: the last two minutes."""
 
-# Two minutes at ten rows a second, and room for rows that come faster.
-_CAPACITY = 2048
-_MARKERS = 64
+# Two minutes at ten rows a second, and room for rows that come faster; older ones are thinned.
+_RECENT_ROWS = 2048
+# An hour of one reading a second, as the sampler reads, whole.
+_MEMORY_ROWS = 4096
+# One every 15 s for an hour.
+_MARKERS = 256
 # Two pixels each in a chart about 370 pixels wide: half the cost, and nobody sees the difference.
 _BUCKETS = 185
 
@@ -50,7 +54,7 @@ class Marker:
     """A moment at which a setting changed.
 
     Attributes:
-        at_s: When, seconds of the common clock; in a view, seconds before now.
+        at_s: When, seconds of the common clock; in a view, seconds before the right edge.
         text: What changed, a line each.
     """
 
@@ -102,14 +106,18 @@ class Meters:
         bandwidth: What decode reads.
         requests: TTFT and goodput.
         revision: Grows with everything that can change a view.
+        changes: Grows with what a person changed or the engine lost: to be seen at once.
+        first_s: When the first thing was measured; None before.
     """
 
     def __init__(self) -> None:
         """Start with everything empty."""
-        self.memory = MemoryMeter(_CAPACITY)
-        self.bandwidth = BandwidthMeter(_CAPACITY)
+        self.memory = MemoryMeter(_MEMORY_ROWS)
+        self.bandwidth = BandwidthMeter(_RECENT_ROWS)
         self.requests = RequestMeter()
         self.revision = 0
+        self.changes = 0
+        self.first_s: float | None = None
         self._streams: dict[int, StreamMeter] = {}
         self._slot_of: dict[int, int] = {}
         self._markers: deque[Marker] = deque(maxlen=_MARKERS)
@@ -136,11 +144,12 @@ class Meters:
         take = self._folds.get(type(event))
         if take is not None:
             take(event, now_ns)
-            self.revision += 1
+            self._note_time(now_ns)
 
     def note_sent(self, request_id: int, sent_ns: int) -> None:
         """The user sent a request: its TTFT begins."""
-        self.requests.record(request_id).sent_s = sent_ns / 1e9
+        self.requests.note_sent(request_id, sent_ns / 1e9)
+        self._note_time(sent_ns)
 
     def note_first_paint(self, request_id: int, painted_ns: int) -> None:
         """The first character of an answer is on the screen."""
@@ -151,12 +160,12 @@ class Meters:
         """Take what the sampler read last; the same reading twice counts once."""
         if self.memory.add_snapshots(snapshots):
             self.bandwidth.set_board_peaks(snapshots)
-            self.revision += 1
+            self._note_time(max(snapshot.at_ns for snapshot in snapshots))
 
     def note_plan(self, plan: MemoryPlan | None) -> None:
         """What the faders stand at would take; None where that is not known."""
         self.memory.set_candidate(plan)
-        self.revision += 1
+        self._note_change()
 
     def note_engine_gone(self, now_ns: int) -> None:
         """The engine process ended: lines end, requests under way will not."""
@@ -168,41 +177,57 @@ class Meters:
         self.requests.forget_unfinished()
         for stream in self._streams.values():
             stream.begin_request(now_ns / 1e9)
-        self.revision += 1
+        self._note_change()
 
     def set_limits(self, ttft_s: float | None, tpot_s: float | None) -> None:
         """The longest TTFT and TPOT that count as good; both are needed for goodput."""
         self.requests.ttft_limit_s = ttft_s
         self.requests.tpot_limit_s = tpot_s
-        self.revision += 1
+        self._note_change()
 
-    def view(self, now_ns: int, window_s: float = WINDOW_S) -> LiveView:
+    def view(self, now_ns: int, stretch: Stretch | None = None) -> LiveView:
         """Everything to draw now.
 
         Args:
-            now_ns: The right edge of the charts, ``time.perf_counter_ns()``.
-            window_s: Their width.
+            now_ns: The present, ``time.perf_counter_ns()``.
+            stretch: What the lines show; None for the last two minutes. Present figures do not
+                depend on it.
         """
         now_s = now_ns / 1e9
+        stretch = stretch or Stretch(now_s, WINDOW_S, WINDOW_S / _BUCKETS)
         return LiveView(
-            memory=self.memory.view(now_s, window_s),
-            bandwidth=self.bandwidth.view(now_s, window_s, _BUCKETS),
-            ttft=self.requests.view(now_s, window_s),
-            tpot=self._tpot_view(now_s, window_s),
+            memory=self.memory.view(stretch),
+            bandwidth=self.bandwidth.view(now_s, stretch),
+            ttft=self.requests.view(stretch),
+            tpot=self._tpot_view(now_s, stretch),
             markers=tuple(
-                Marker(marker.at_s - now_s, marker.text)
+                Marker(marker.at_s - stretch.until_s, marker.text)
                 for marker in self._markers
-                if -window_s <= marker.at_s - now_s <= 0
+                if stretch.holds(marker.at_s)
             ),
         )
 
-    def _tpot_view(self, now_s: float, window_s: float) -> TpotView:
+    def marker_near(self, time_s: float, direction: int) -> Marker | None:
+        """The next marker after a time (``direction`` 1) or before it (−1); None without one."""
+        found = [m for m in self._markers if (m.at_s - time_s) * direction > 0]
+        return min(found, key=lambda marker: abs(marker.at_s - time_s), default=None)
+
+    def _note_time(self, at_ns: int) -> None:
+        self.revision += 1
+        if self.first_s is None:
+            self.first_s = at_ns / 1e9
+
+    def _note_change(self) -> None:
+        self.revision += 1
+        self.changes += 1
+
+    def _tpot_view(self, now_s: float, stretch: Stretch) -> TpotView:
         series = {
             slot: lines
             for slot, stream in sorted(self._streams.items())
-            if (lines := stream.view(now_s, window_s, _BUCKETS)) is not None
+            if (lines := stream.view(now_s, stretch)) is not None
         }
-        active = [slot for slot, lines in series.items() if lines.is_active]
+        active = [slot for slot, stream in self._streams.items() if stream.is_active(now_s)]
         counted = [self._streams[slot] for slot in active or series]
         tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
         gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
@@ -233,33 +258,30 @@ class Meters:
             for stream in self._streams.values():
                 stream.restart_gaps(now_ns / 1e9)
         self._applied = event
+        self.changes += 1
         self.memory.set_applied(event.memory)
         self.bandwidth.set_applied(event.memory)
 
     def _fold_plan_ready(self, event: PlanReady, now_ns: int) -> None:
         self.memory.set_candidate(event.plan)
+        self.changes += 1
 
     def _fold_request_started(self, event: RequestStarted, now_ns: int) -> None:
-        record = self.requests.record(event.request_id)
-        record.started_s = event.started_ns / 1e9
-        record.prompt_tok, record.reused_tok = event.prompt_tok, event.reused_tok
+        started_s = event.started_ns / 1e9
+        self.requests.note_start(event.request_id, started_s, event.prompt_tok, event.reused_tok)
         self._slot_of[event.request_id] = event.slot
-        stream = self._streams.setdefault(event.slot, StreamMeter(event.slot, _CAPACITY))
-        stream.begin_request(event.started_ns / 1e9)
+        stream = self._streams.setdefault(event.slot, StreamMeter(event.slot, _RECENT_ROWS))
+        stream.begin_request(started_s)
 
     def _fold_tokens_delivered(self, event: TokensDelivered, now_ns: int) -> None:
         slot = self._slot_of.get(event.request_id)
         if slot is None or not event.step_ns:
             return  # began before this desk looked, or carries only text
-        record = self.requests.record(event.request_id)
-        if record.first_token_s is None:
-            record.first_token_s = event.step_ns[0] / 1e9
+        self.requests.note_first_token(event.request_id, event.step_ns[0] / 1e9)
         self._streams[slot].add_steps([ns / 1e9 for ns in event.step_ns], event.step_tok)
 
     def _fold_request_finished(self, event: RequestFinished, now_ns: int) -> None:
-        record = self.requests.record(event.request_id)
-        record.timing = event.timing
-        record.ended_s = now_ns / 1e9
+        self.requests.note_end(event.request_id, event.timing, now_ns / 1e9)
         slot = self._slot_of.pop(event.request_id, None)
         if slot is not None:
             self._streams[slot].end_request()

@@ -5,20 +5,23 @@ Knows when a request was sent, got its slot, delivered and was painted; no text,
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from engine_bridge.metrics.definitions import goodput_req_s
 from engine_bridge.metrics.ring import Floats
+from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import RequestTiming
 
-# Requests remembered: more than two minutes of a benchmark with eight streams.
-_KEPT = 1024
+# Requests remembered: an hour of two a second, about 3 MB.
+_KEPT = 7200
+# First tokens of requests come in nearly the order in which their steps ended.
+_DISORDER_S = 5.0
 
 
-@dataclass
+@dataclass(slots=True)
 class RequestRecord:
     """One request; every time in seconds of one clock, None until it is known.
 
@@ -76,17 +79,17 @@ class TtftView:
     """What the TTFT chart draws.
 
     Attributes:
-        times_s: (n,) when each first token came, seconds before now, ascending.
+        times_s: (n,) when each first token came, seconds before the right edge, ascending.
         ttft_s: (n,) TTFT of each request.
-        texts: (n,) what each request's TTFT was made of, for a hover card.
-        last: The newest request with a TTFT.
+        records: (n,) the requests.
+        last: The newest request with a TTFT, in the stretch or not.
         limit_s: Longest good TTFT, where one was set.
         goodput_req_s: Requests per second that kept the limits, where limits were set.
     """
 
     times_s: Floats = field(default_factory=lambda: np.zeros(0))
     ttft_s: Floats = field(default_factory=lambda: np.zeros(0))
-    texts: tuple[str, ...] = ()
+    records: tuple[RequestRecord, ...] = ()
     last: RequestRecord | None = None
     limit_s: float | None = None
     goodput_req_s: float | None = None
@@ -105,6 +108,10 @@ class RequestMeter:
         self.ttft_limit_s: float | None = None
         self.tpot_limit_s: float | None = None
         self._records: OrderedDict[int, RequestRecord] = OrderedDict()
+        # In the order of their events, so that a window is found from the newest end.
+        self._started: deque[RequestRecord] = deque(maxlen=_KEPT)
+        self._ended: deque[RequestRecord] = deque(maxlen=_KEPT)
+        self._first_s: float | None = None
 
     def record(self, request_id: int) -> RequestRecord:
         """The record of a request, made where there is none; the oldest is forgotten then."""
@@ -114,53 +121,80 @@ class RequestMeter:
                 self._records.popitem(last=False)
         return self._records[request_id]
 
+    def note_sent(self, request_id: int, at_s: float) -> None:
+        """The user sent a request."""
+        self.record(request_id).sent_s = at_s
+        self._first_s = at_s if self._first_s is None else self._first_s
+
+    def note_start(self, request_id: int, at_s: float, prompt_tok: int, reused_tok: int) -> None:
+        """A request got its slot."""
+        record = self.record(request_id)
+        record.started_s = at_s
+        record.prompt_tok, record.reused_tok = prompt_tok, reused_tok
+        begin_s = record.sent_s or at_s
+        self._first_s = begin_s if self._first_s is None else self._first_s
+
+    def note_first_token(self, request_id: int, at_s: float) -> None:
+        """A step delivered tokens of a request; only its first one counts."""
+        record = self.record(request_id)
+        if record.first_token_s is None:
+            record.first_token_s = at_s
+            self._started.append(record)
+
+    def note_end(self, request_id: int, timing: RequestTiming, at_s: float) -> None:
+        """A request ended."""
+        record = self.record(request_id)
+        record.timing, record.ended_s = timing, at_s
+        self._ended.append(record)
+
     def forget_unfinished(self) -> None:
         """The engine is gone: what had not ended never will, and its numbers may come again."""
         ended = [record for record in self._records.values() if record.ended_s is not None]
         # A new engine process may count from the same numbers again.
         self._records = OrderedDict((-1 - place, record) for place, record in enumerate(ended))
 
-    def view(self, now_s: float, window_s: float) -> TtftView:
-        """The dots of the last ``window_s`` seconds."""
-        shown = [
-            (record.first_token_s - now_s, ttft, record)
-            for record in self._records.values()
-            if record.first_token_s is not None
-            and (ttft := record.ttft_s) is not None
-            and -window_s <= record.first_token_s - now_s <= 0
-        ]
+    def view(self, stretch: Stretch) -> TtftView:
+        """The dots of a stretch of time."""
+        shown = []
+        for record in reversed(self._started):
+            at_s, ttft = record.first_token_s, record.ttft_s
+            assert at_s is not None  # it is what brought the record into this queue
+            if at_s < stretch.since_s - _DISORDER_S:
+                break
+            if ttft is not None and stretch.holds(at_s):
+                shown.append((at_s - stretch.until_s, ttft, record))
         shown.sort(key=lambda dot: dot[0])
         return TtftView(
             times_s=np.array([dot[0] for dot in shown], dtype=np.float64),
             ttft_s=np.array([dot[1] for dot in shown], dtype=np.float64),
-            texts=tuple(_dot_text(dot[2]) for dot in shown),
-            last=shown[-1][2] if shown else None,
+            records=tuple(dot[2] for dot in shown),
+            last=next((r for r in reversed(self._started) if r.ttft_s is not None), None),
             limit_s=self.ttft_limit_s,
-            goodput_req_s=self._goodput_req_s(now_s, window_s),
+            goodput_req_s=self._goodput_req_s(stretch),
         )
 
-    def _goodput_req_s(self, now_s: float, window_s: float) -> float | None:
-        if self.ttft_limit_s is None or self.tpot_limit_s is None:
+    def _goodput_req_s(self, stretch: Stretch) -> float | None:
+        if self.ttft_limit_s is None or self.tpot_limit_s is None or self._first_s is None:
             return None
-        known_s = [t for r in self._records.values() if (t := r.sent_s or r.started_s) is not None]
-        if not known_s:
-            return None
-        window_s = min(window_s, now_s - min(known_s))  # the desk may not have run for so long
-        ended = [
-            (record.timing.ttft_s, record.timing.tpot_s)
-            for record in self._records.values()
-            if record.timing is not None
-            and record.ended_s is not None
-            and now_s - window_s <= record.ended_s <= now_s
-        ]
-        return goodput_req_s(ended, window_s, self.ttft_limit_s, self.tpot_limit_s)
+        since_s = max(stretch.since_s, self._first_s)  # the desk may not have run for so long
+        figures = []
+        for record in reversed(self._ended):
+            assert record.ended_s is not None
+            assert record.timing is not None
+            if record.ended_s < since_s:
+                break
+            if record.ended_s <= stretch.until_s:
+                figures.append((record.timing.ttft_s, record.timing.tpot_s))
+        length_s = stretch.until_s - since_s
+        return goodput_req_s(figures, length_s, self.ttft_limit_s, self.tpot_limit_s)
 
 
 def _between(begin_s: float | None, end_s: float | None) -> float | None:
     return end_s - begin_s if begin_s is not None and end_s is not None else None
 
 
-def _dot_text(record: RequestRecord) -> str:
+def request_lines(record: RequestRecord) -> list[str]:
+    """What a request's TTFT was made of, a line each."""
     parts = [
         f"{name} {seconds:.3f} s"
         for name, seconds in (
@@ -173,4 +207,4 @@ def _dot_text(record: RequestRecord) -> str:
     ]
     if record.prompt_tok:
         parts.append(f"prompt {record.prompt_tok:,} tokens, {record.reused_tok:,} reused")
-    return "\n".join(parts)
+    return parts

@@ -6,6 +6,7 @@ Knows numpy only. Times are seconds of one monotonic clock.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,47 +93,91 @@ class Ring:
         values = self._values[:, end - self._length : end]
         return times[first:last], values[:, first:last]
 
+    @property
+    def state_bytes(self) -> int:
+        """Memory of the rows, full or not."""
+        return self._times.nbytes + self._values.nbytes
 
-def min_max(times_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
-    """Thin a line out so that it looks the same: lowest and highest value of each bucket.
 
-    Gaps survive however narrow they are: a bucket keeps one before, between and after its two
-    values wherever the input has one there.
+def around(times_s: Floats, since_s: float, until_s: float) -> slice:
+    """Rows of a window and the neighbour on each side, so that lines reach its edges.
+
+    Empty where no line can cross the window: all rows lie before it, or all after it.
 
     Args:
         times_s: (n,) seconds, ascending.
+        since_s: Where the window begins.
+        until_s: Where it ends.
+    """
+    first = int(np.searchsorted(times_s, since_s, side="left"))
+    last = int(np.searchsorted(times_s, until_s, side="right"))
+    if first == times_s.size or last == 0:
+        return slice(first, first)
+    return slice(max(0, first - 1), min(times_s.size, last + 1))
+
+
+def min_max(times_s: Floats, values: Floats, bucket_s: float) -> tuple[Floats, Floats]:
+    """Thin a line out so that it looks the same: lowest and highest value of each bucket.
+
+    Buckets lie on a fixed grid of time, so that a line that scrolls keeps its shape. Gaps survive
+    however narrow they are: a bucket keeps one before, between and after its two values wherever
+    the input has one there.
+
+    Args:
+        times_s: (n,) seconds, ascending, finite.
         values: (n,); anything not finite is a gap.
-        buckets: Spans of equal row count, at least 1; take one per pixel.
+        bucket_s: Length of a bucket, above 0; infinite for a single one.
 
     Returns:
-        Times and values, at most 5 × ``buckets`` rows, gaps as NaN; a copy of the input where it
-        has no more than two rows per bucket.
+        Times and values, at most five rows a bucket, gaps as NaN; a copy of the input where it has
+        no more than two rows per bucket.
     """
-    if times_s.size <= 2 * buckets:
+    rows = thin_rows(times_s, values, bucket_s)
+    if rows is None:
         return times_s.copy(), values.copy()
+    return times_s[rows.places], np.where(rows.is_gap, np.nan, values[rows.places])
+
+
+class ThinRows(NamedTuple):
+    """Which rows a thinned line keeps.
+
+    Attributes:
+        places: (m,) rows of the input, ascending.
+        is_gap: (m,) whether the row stands for a gap.
+    """
+
+    places: npt.NDArray[np.intp]
+    is_gap: npt.NDArray[np.bool_]
+
+
+def thin_rows(times_s: Floats, values: Floats, bucket_s: float) -> ThinRows | None:
+    """The rows that ``min_max`` keeps; None where that is all of them."""
+    bucket = np.floor(times_s / bucket_s)
+    edges = np.flatnonzero(np.concatenate(([True], bucket[1:] != bucket[:-1])))
+    if times_s.size <= 2 * edges.size:
+        return None
+    ends = np.append(edges[1:], times_s.size)
+    bucket_of = np.repeat(np.arange(edges.size), ends - edges)
     finite = np.isfinite(values)
-    edges = np.linspace(0, times_s.size, buckets + 1).astype(np.intp)
-    bucket_of = np.searchsorted(edges[:-1], np.arange(times_s.size), side="right") - 1
-    low = _place_of_lowest(np.where(finite, values, np.inf), edges[:-1], bucket_of)
-    high = _place_of_lowest(np.where(finite, -values, np.inf), edges[:-1], bucket_of)
+    low = _place_of_lowest(np.where(finite, values, np.inf), edges, bucket_of)
+    high = _place_of_lowest(np.where(finite, -values, np.inf), edges, bucket_of)
     first, last = np.minimum(low, high), np.maximum(low, high)
     # Gaps before each row, so that a difference counts those between two rows.
     gaps = np.concatenate(([0], np.cumsum(~finite)))
-    has_value = np.logical_or.reduceat(finite, edges[:-1])
-    rows = np.stack([edges[:-1], first, first, last, edges[1:] - 1], axis=1)
+    has_value = np.logical_or.reduceat(finite, edges)
+    rows = np.stack([edges, first, first, last, ends - 1], axis=1)
     keep = np.stack(
         [
-            gaps[first] > gaps[edges[:-1]],
+            gaps[first] > gaps[edges],
             has_value,
             gaps[last] > gaps[first],
             has_value & (first != last),
-            gaps[edges[1:]] > gaps[last],
+            gaps[ends] > gaps[last],
         ],
         axis=1,
     )
-    thinned = values[rows]
-    thinned[:, ::2] = np.nan
-    return times_s[rows][keep], thinned[keep]
+    is_gap = np.broadcast_to(np.array([True, False, True, False, True]), rows.shape)
+    return ThinRows(rows[keep], is_gap[keep])
 
 
 def _place_of_lowest(
@@ -141,5 +186,5 @@ def _place_of_lowest(
     """Row of the first lowest value of each bucket."""
     lowest = np.minimum.reduceat(values, edges)
     hits = np.flatnonzero(values == lowest[bucket_of])
-    _, first = np.unique(bucket_of[hits], return_index=True)
-    return hits[first]
+    owners = bucket_of[hits]
+    return hits[np.concatenate(([True], owners[1:] != owners[:-1]))]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine_bridge.metrics.definitions import itl_s, percentile
-from engine_bridge.metrics.ring import Floats, Ring, min_max
+from engine_bridge.metrics.history import HISTORY_S, History, thinned
+from engine_bridge.metrics.ring import Floats, Ring, around
+from engine_bridge.metrics.stretch import Stretch
 
 # TPOT over the last steps: long enough to be readable, short enough to follow a change in 1 s.
 _ROLLING_STEPS = 16
@@ -23,6 +25,9 @@ _ITL_GAPS = 512
 _ROW_EVERY_S = 0.1
 # A percentile of the last seconds says nothing new more often than this.
 _ITL_ROW_EVERY_S = 1.0
+_ITL_ROWS = int(HISTORY_S / _ITL_ROW_EVERY_S) + 1
+# A stream that has been silent for longer does not deliver now.
+_ACTIVE_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class StreamSeries:
 
     Attributes:
         slot: Index of the slot, from 0.
-        times_s: (n,) seconds before now, ascending, at most 0.
+        times_s: (n,) seconds before the right edge, ascending.
         tpot_s: (n,) rolling TPOT; NaN between requests.
         itl_times_s: (m,) as ``times_s``, for the gaps.
         itl_p99_s: (m,) 99th percentile of the last gaps; NaN between requests.
@@ -54,11 +59,11 @@ class StreamMeter:
 
         Args:
             slot: Index of the slot.
-            capacity: Rows kept, ten a second.
+            capacity: Rows of TPOT kept as they came, ten a second; older ones are thinned.
         """
         self.slot = slot
-        self._tpot = Ring(capacity)
-        self._itl = Ring(capacity // 8 + 1)
+        self._tpot = History(capacity)
+        self._itl = Ring(_ITL_ROWS)
         self._steps: deque[tuple[float, int]] = deque(maxlen=_ROLLING_STEPS + 1)
         self._gaps_s: deque[float] = deque(maxlen=_ITL_GAPS)
 
@@ -92,22 +97,32 @@ class StreamMeter:
         if self._steps:
             self._add_rows(self._steps[-1][0], is_last=True)
 
-    def view(self, now_s: float, window_s: float, buckets: int) -> StreamSeries | None:
-        """The lines of the last ``window_s`` seconds; None where there is nothing to draw."""
-        times, (tpot,) = self._tpot.window(now_s - window_s, now_s)
+    def view(self, now_s: float, stretch: Stretch) -> StreamSeries | None:
+        """The lines of a stretch of time; None where there is nothing to draw."""
+        times, tpot = self._tpot.window(stretch.since_s, stretch.until_s)
         if not np.isfinite(tpot).any():
             return None
-        tpot_times, tpot_line = min_max(times - now_s, tpot, buckets)
-        itl_times, (itl,) = self._itl.window(now_s - window_s, now_s)
-        last_s = self._steps[-1][0] if self._steps else -math.inf
+        tpot_times, tpot_line = thinned((times, tpot), stretch)
+        itl_times, (itl,) = self._itl.window()
+        rows = around(itl_times, stretch.since_s, stretch.until_s)
+        itl_times, itl_line = thinned((itl_times[rows], itl[rows]), stretch)
         return StreamSeries(
             slot=self.slot,
             times_s=tpot_times,
             tpot_s=tpot_line,
-            itl_times_s=itl_times - now_s,
-            itl_p99_s=itl.copy(),
-            is_active=now_s - last_s < 2.0,
+            itl_times_s=itl_times,
+            itl_p99_s=itl_line,
+            is_active=self.is_active(now_s),
         )
+
+    def is_active(self, now_s: float) -> bool:
+        """Whether it delivered tokens within the last two seconds."""
+        return bool(self._steps) and now_s - self._steps[-1][0] < _ACTIVE_S
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory its lines take when full."""
+        return self._tpot.state_bytes + self._itl.state_bytes
 
     def tpot_s(self) -> float | None:
         """Rolling TPOT of the request under way; None below two steps."""
@@ -138,9 +153,9 @@ class StreamMeter:
                 self._itl.append(at_s, p99)
 
 
-def _age_s(ring: Ring, now_s: float) -> float:
+def _age_s(series: Ring | History, now_s: float) -> float:
     """Age of the newest row with a value; infinite after a gap."""
-    if not len(ring):
+    if not len(series):
         return math.inf
-    at_s, (value,) = ring.latest()
-    return math.inf if math.isnan(value) else now_s - at_s
+    at_s, value = series.latest()
+    return math.inf if np.isnan(value).all() else now_s - at_s

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.charts import words
-from widgets.charts.line import drawable, highest
+from widgets.charts.line import cropped, highest, runs
 from widgets.charts.scale import SteadyTop, nice_top, ticks
 
 GIB = 1 << 30
@@ -66,6 +66,12 @@ def test_that_one_high_value_keeps_the_axis_from_shrinking() -> None:
     assert steady.top == 100.0
 
 
+def test_that_an_axis_of_a_window_that_stands_still_fits_at_once() -> None:
+    steady = SteadyTop(1.0)
+    steady.follow(90.0, 0.0)
+    assert steady.follow(10.0, 0.0, is_still=True) == 10.0
+
+
 def test_that_an_axis_never_goes_below_its_floor_or_beyond_all_numbers() -> None:
     steady = SteadyTop(2.0)
     assert steady.follow(None, 0.0) == 2.0
@@ -74,20 +80,34 @@ def test_that_an_axis_never_goes_below_its_floor_or_beyond_all_numbers() -> None
 
 
 def test_that_what_is_not_finite_is_a_gap() -> None:
-    x, y = drawable(
-        np.arange(7.0) - 7, np.array([1.0, 1.0, np.nan, np.inf, -np.inf, 2.0, 2.0]), 0.5
-    )
-    assert x.size == 7
-    assert np.isnan(y).tolist() == [False, False, True, True, True, False, False]
-    assert y[0] == 0.5
+    y = np.array([1.0, 1.0, np.nan, np.inf, -np.inf, 2.0, 2.0])
+    found = [(x.tolist(), y.tolist()) for x, y in runs(np.arange(7.0), y)]
+    assert found == [([0.0, 1.0], [1.0, 1.0]), ([5.0, 6.0], [2.0, 2.0])]
 
 
-def test_that_a_lone_point_becomes_a_dash_that_stays_in_the_window() -> None:
-    x, y = drawable(np.array([-9.0, -6.0, -3.0, 0.0]), np.array([1.0, np.nan, 1.0, np.nan]), 1.0)
-    assert x.tolist() == pytest.approx([-9.4, -8.6, -6.0, -3.4, -2.6, 0.0])
-    assert np.isfinite(y).tolist() == [True, True, False, True, True, False]
-    x, _ = drawable(np.array([0.0]), np.array([1.0]), 1.0)
-    assert x.tolist() == [-0.4, 0.0]
+def test_that_a_lone_point_becomes_a_dash() -> None:
+    x, y = np.array([9.0, 12.0, 15.0, 18.0]), np.array([1.0, np.nan, 3.0, np.nan])
+    first, second = runs(x, y)
+    assert first[0].mean() == 9.0
+    assert np.ptp(first[0]) == 3.0
+    assert second[1].tolist() == [3.0, 3.0]
+    assert list(runs(x[:0], y[:0])) == []
+
+
+def test_that_a_line_is_cut_off_at_the_edges_of_its_window() -> None:
+    times, values = cropped(np.array([-1e9, -5.0, 15.0]), np.array([0.0, 10.0, 30.0]), 10.0)
+    assert times.tolist() == [-10.0, -5.0, 0.0]
+    assert values == pytest.approx([10.0, 10.0, 15.0])
+    inside = np.array([-8.0, -2.0])
+    assert cropped(inside, inside, 10.0)[0].tolist() == inside.tolist()
+
+
+def test_that_cutting_off_survives_every_number() -> None:
+    huge = np.finfo(np.float64).max
+    for values in ([huge, -huge], [np.nan, 1.0], [np.inf, 1.0], [1.0, -np.inf]):
+        times, kept = cropped(np.array([-20.0, 20.0]), np.array(values), 10.0)
+        assert np.isfinite(times).all()
+        assert kept.size == 2
 
 
 def test_that_the_range_counts_finite_values_only() -> None:

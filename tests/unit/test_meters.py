@@ -12,7 +12,9 @@ from engine_bridge import protocol
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, EffectiveConfig, MemoryPlan
 from engine_bridge.metrics.memory_meter import MemoryParts, split
 from engine_bridge.metrics.meters import Meters
+from engine_bridge.metrics.request_meter import request_lines
 from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -201,7 +203,7 @@ def test_that_ttft_splits_into_queue_prefill_and_paint() -> None:
     assert view.last.queue_s == pytest.approx(0.1)
     assert view.last.prefill_s == pytest.approx(0.3)
     assert view.last.paint_s == pytest.approx(0.015)
-    assert "541 tokens, 498 reused" in view.texts[0]
+    assert "prompt 541 tokens, 498 reused" in request_lines(view.records[0])
 
 
 def test_that_the_engines_own_timing_counts_once_a_request_ended() -> None:
@@ -337,7 +339,7 @@ def test_that_a_stream_older_than_the_window_is_gone() -> None:
 def test_that_rows_come_at_most_ten_times_a_second() -> None:
     meters = Meters()
     end = stream(meters, (1, 0), 1, 2000, T0)
-    (lines,) = meters.view(end).tpot.streams
+    (lines,) = meters.view(end, Stretch(end / 1e9, 120.0)).tpot.streams
     assert 15 < lines.times_s.size <= 21
 
 
@@ -505,3 +507,76 @@ def test_that_an_empty_desk_has_empty_views() -> None:
         for array in (getattr(part, f.name) for f in dataclasses.fields(part))
         if isinstance(array, np.ndarray)
     )
+
+
+def long_desk() -> Meters:
+    """Two answers and two changes, half an hour apart."""
+    meters = Meters()
+    for at in (T0, T0 + 1800 * SECOND):
+        meters.fold(applied(slots=1 + at // (2000 * SECOND)), at)
+        meters.note_memory((system(at),))
+        meters.note_sent(at, at)
+        end = stream(meters, (at, 0), 20, 100, at)
+        meters.fold(span(end, 10**9, 0.1), end)
+        meters.fold(RequestFinished(at, "end", "", timing(), 110), end)
+    return meters
+
+
+def test_that_any_stretch_of_the_last_hour_can_be_seen() -> None:
+    meters = long_desk()
+    now = T0 + 3000 * SECOND
+    past = meters.view(now, Stretch(T0 / 1e9 + 60.0, 120.0))
+    assert past.bandwidth.times_s[past.bandwidth.times_s <= 0].size == 1
+    assert past.ttft.ttft_s.size == 1
+    assert len(past.tpot.streams) == 1
+    assert len(past.markers) == 1
+    assert past.markers[0].at_s == pytest.approx(-60)
+    both = meters.view(now, Stretch(now / 1e9, 3600.0))
+    assert both.ttft.ttft_s.size == 2
+    assert len(both.markers) == 2
+    assert meters.view(now).ttft.ttft_s.size == 0
+
+
+def test_that_present_figures_do_not_depend_on_the_stretch() -> None:
+    meters = long_desk()
+    now = T0 + 1802 * SECOND
+    past = meters.view(now, Stretch(T0 / 1e9 + 60.0, 120.0))
+    present = meters.view(now)
+    assert past.tpot.active == present.tpot.active == 1
+    assert past.tpot.tpot_s == present.tpot.tpot_s
+    assert past.bandwidth.last_bytes_per_s == present.bandwidth.last_bytes_per_s
+    assert past.memory.used == present.memory.used
+    assert past.ttft.last is present.ttft.last
+
+
+def test_that_the_highest_moment_of_memory_survives_thinning() -> None:
+    meters = Meters()
+    for second in range(3000):
+        used = 20 * GIB if second == 1234 else 10 * GIB
+        meters.note_memory((system(T0 + second * SECOND, used=used),))
+    view = meters.view(T0, Stretch(T0 / 1e9 + 3000, 3600.0, 20.0)).memory
+    assert view.times_s.size < 700
+    assert np.nanmax(view.stack.sum(axis=0)) == 25 * GIB - 5 * GIB + view.stack[1].max()
+    # A column is one moment: its parts add up to what was used then.
+    assert set(np.unique(view.stack[0])) <= {6.0 * GIB, 16.0 * GIB}
+
+
+def test_that_changes_are_found_one_after_the_other() -> None:
+    meters = long_desk()
+    first = meters.marker_near(0.0, 1)
+    assert first is not None
+    assert first.at_s == pytest.approx(T0 / 1e9)
+    second = meters.marker_near(first.at_s, 1)
+    assert second is not None
+    assert meters.marker_near(second.at_s, 1) is None
+    assert meters.marker_near(second.at_s, -1) == first
+
+
+def test_that_what_a_person_changes_is_told_from_news() -> None:
+    meters = Meters()
+    meters.note_memory((system(T0),))
+    assert (meters.revision, meters.changes) == (1, 0)
+    meters.note_plan(ON_CPU)
+    meters.fold(applied(), T0)
+    assert meters.changes == 2
+    assert meters.first_s == pytest.approx(T0 / 1e9)

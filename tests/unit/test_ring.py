@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine_bridge.metrics.ring import Ring, min_max
+from engine_bridge.metrics.ring import Ring, around, min_max
 
 
 @given(
@@ -91,32 +90,55 @@ def test_that_an_empty_ring_has_no_latest_row() -> None:
 _values = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@given(values=st.lists(_values, max_size=300), buckets=st.integers(1, 40))
-def test_that_thinning_keeps_the_extremes_of_each_bucket(values: list[float], buckets: int) -> None:
-    times = np.arange(len(values), dtype=np.float64)
+@given(
+    values=st.lists(_values, max_size=300), bucket_s=st.integers(1, 100), begin=st.integers(0, 9)
+)
+def test_that_thinning_keeps_the_extremes_of_each_bucket(
+    values: list[float], bucket_s: int, begin: int
+) -> None:
+    times = np.arange(begin, begin + len(values), dtype=np.float64)
     array = np.array(values, dtype=np.float64)
-    thin_times, thin = min_max(times, array, buckets)
-    if len(values) <= 2 * buckets:
+    thin_times, thin = min_max(times, array, float(bucket_s))
+    buckets = np.floor(times / bucket_s)
+    if len(values) <= 2 * np.unique(buckets).size:
         assert thin.size == len(values)
         return
-    assert thin.size <= 5 * buckets
+    assert thin.size <= 5 * np.unique(buckets).size
     assert (np.diff(thin_times) >= 0).all()
-    edges = np.linspace(0, len(values), buckets + 1).astype(int)
     kept = {float(t) for t, v in zip(thin_times, thin, strict=True) if np.isfinite(v)}
-    for begin, end in itertools.pairwise(edges.tolist()):
-        bucket = array[begin:end]
+    for number in np.unique(buckets):
+        bucket = array[buckets == number]
         finite = bucket[np.isfinite(bucket)]
-        inside = [array[int(t)] for t in kept if begin <= t < end]
+        inside = [array[int(t) - begin] for t in kept if t // bucket_s == number]
         if finite.size:
             assert min(inside) == finite.min()
             assert max(inside) == finite.max()
 
 
-@given(values=st.lists(_values, max_size=300), buckets=st.integers(1, 40))
-def test_that_thinning_draws_no_line_across_a_gap(values: list[float], buckets: int) -> None:
+@given(values=st.lists(_values, max_size=300), bucket_s=st.integers(1, 100))
+def test_that_thinning_draws_no_line_across_a_gap(values: list[float], bucket_s: int) -> None:
     array = np.array(values, dtype=np.float64)
-    times, thin = min_max(np.arange(len(values), dtype=np.float64), array, buckets)
+    times, thin = min_max(np.arange(len(values), dtype=np.float64), array, float(bucket_s))
     drawn = np.isfinite(thin[:-1]) & np.isfinite(thin[1:]) if thin.size else np.zeros(0, bool)
     for place in np.flatnonzero(drawn):
         between = array[int(times[place]) : int(times[place + 1]) + 1]
         assert np.isfinite(between).all()
+
+
+def test_that_a_thinned_line_keeps_its_shape_while_it_scrolls() -> None:
+    times = np.arange(0.0, 60.0, 0.1)
+    values = np.sin(times * 7.3)
+    whole = dict(zip(*min_max(times, values, 2.0), strict=True))
+    later = dict(zip(*min_max(times[37:], values[37:], 2.0), strict=True))
+    assert {t: v for t, v in later.items() if t >= 4.0} == {
+        t: v for t, v in whole.items() if t >= 4.0
+    }
+
+
+def test_that_a_window_has_neighbours_only_where_a_line_crosses_it() -> None:
+    times = np.arange(10.0)
+    assert times[around(times, 2.5, 4.5)].tolist() == [2, 3, 4, 5]
+    assert times[around(times, 2.2, 2.8)].tolist() == [2, 3]
+    assert times[around(times, -5.0, -1.0)].size == 0
+    assert times[around(times, 9.5, 12.0)].size == 0
+    assert times[around(times[:0], 0.0, 1.0)].size == 0

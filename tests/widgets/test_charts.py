@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.metrics.bandwidth_meter import BandwidthView
@@ -18,12 +17,14 @@ from engine_bridge.metrics.memory_meter import MemoryParts, MemoryView
 from engine_bridge.metrics.meters import Marker, Meters, TpotView
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView
 from engine_bridge.metrics.stream_meter import StreamSeries
+from engine_bridge.metrics.stretch import Stretch
 from resources.theme import mixed
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.synthetic import GIB, SECOND, desk_at_work
 from widgets.charts.bandwidth import BandwidthChart
 from widgets.charts.frame import ChartFrame
 from widgets.charts.memory import MemoryChart
+from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
 from widgets.charts.ttft import TtftChart
 
@@ -52,39 +53,62 @@ def charts(qtbot: QtBot) -> Iterator[Charts]:
         chart.close()
 
 
+def at(now_s: float) -> Timeline:
+    """Two minutes up to a time."""
+    return Timeline(Stretch(now_s, 120.0), now_s)
+
+
+def requests(count: int) -> tuple[RequestRecord, ...]:
+    return tuple(RequestRecord(number, 0.0, 0.1, 0.4) for number in range(count))
+
+
 def feed(chart: ChartFrame, times_s: Floats, values: Floats, now_s: float = 0.0) -> None:
     """Show any series in any chart, values in the chart's own base unit."""
     if isinstance(chart, MemoryChart):
         stack = np.zeros((len(MemoryParts._fields), times_s.size))
         stack[0] = values
-        chart.set_data(MemoryView(times_s=times_s, stack=stack, predicted=values), (), now_s)
+        view = MemoryView(times_s=times_s, stack=stack, predicted=values)
+        chart.set_data(view, (), at(now_s))
     elif isinstance(chart, BandwidthChart):
-        chart.set_data(BandwidthView(times_s, values), (), now_s)
+        chart.set_data(BandwidthView(times_s, values), (), at(now_s))
     elif isinstance(chart, TtftChart):
-        chart.set_data(TtftView(times_s, values, ("",) * times_s.size), (), now_s)
+        chart.set_data(TtftView(times_s, values, requests(times_s.size)), (), at(now_s))
     elif isinstance(chart, TpotChart):
         series = StreamSeries(0, times_s, values, times_s, values, True)
-        chart.set_data(TpotView((series,)), (), now_s)
+        chart.set_data(TpotView((series,)), (), at(now_s))
 
 
 def painted(chart: ChartFrame, colour: str) -> npt.NDArray[np.bool_]:
-    """Which pixels of the plot have exactly this colour, rows by columns."""
+    """Which pixels of the plot have this colour, or nearly where an edge is smoothed.
+
+    Returns:
+        (rows, columns): at least seven tenths of the way from the panel to the colour. Bands
+        have no smoothed edges, but greys that the edges of letters pass through: those exactly.
+    """
     image = chart.plot.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
-    pixels = np.frombuffer(image.constBits(), dtype=np.uint32).reshape(image.height(), -1)
-    wanted = QColor(colour).rgb() & 0xFFFFFF
-    return np.asarray((pixels & 0xFFFFFF) == wanted)
+    data = np.frombuffer(image.constBits(), dtype=np.uint8)
+    pixels = data.reshape(image.height(), -1, 4)[:, :, 2::-1].astype(np.float64)
+    panel, wanted = rgb(chart.colours.panel), rgb(colour)
+    way = wanted - panel
+    if isinstance(chart, MemoryChart) or not way.any():
+        return np.asarray((pixels == wanted).all(axis=2))
+    shares = (pixels - panel) @ way / (way @ way)
+    aside = np.abs(pixels - panel - shares[:, :, np.newaxis] * way).max(axis=2)
+    return np.asarray((aside <= 6) & (shares >= 0.7) & (shares <= 1.02))
+
+
+def rgb(colour: str) -> Floats:
+    return np.array(QColor(colour).getRgb()[:3], dtype=np.float64)
 
 
 def column_of(chart: ChartFrame, time_s: float) -> int:
     """The pixel column of a time."""
-    view = chart.plot.view
-    return int(chart.plot.mapFromScene(view.mapViewToScene(QPointF(time_s, 0.0))).x())
+    return int(chart.plot.geometry_now.x_of(time_s))
 
 
-def place_of(chart: ChartFrame, time_s: float, share: float) -> QPoint:
-    view = chart.plot.view
-    place: QPoint = chart.plot.mapFromScene(view.mapViewToScene(QPointF(time_s, share)))
-    return place
+def place_of(chart: ChartFrame, time_s: float, share: float) -> QPointF:
+    geometry = chart.plot.geometry_now
+    return QPointF(geometry.x_of(time_s), geometry.y_of(share))
 
 
 def series_colour(name: str, palette: Palette = DARK) -> str:
@@ -116,8 +140,7 @@ def test_that_no_series_breaks_a_chart(charts: Charts, name: str, series: str) -
     chart = charts[name]
     feed(chart, times_s, values * 1.0)
     chart.grab()
-    ranges = np.array(chart.plot.view.viewRange())
-    assert np.isfinite(ranges).all()
+    assert np.isfinite(chart.plot.top)
     feed(chart, TIMES, np.full(10, UNIT[name]), now_s=1.0)  # and it goes on
     chart.grab()
 
@@ -153,21 +176,6 @@ def test_that_one_infinite_value_does_not_flatten_the_rest(charts: Charts, name:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_that_the_wheel_does_not_zoom(charts: Charts, name: str) -> None:
-    chart = charts[name]
-    feed(chart, TIMES, np.full(10, UNIT[name]))
-    before = chart.plot.view.viewRange()
-    centre = QPointF(chart.plot.viewport().rect().center())
-    for _ in range(50):
-        wheel = QWheelEvent(
-            centre, centre, QPoint(0, 240), QPoint(0, 240), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
-        QApplication.sendEvent(chart.plot.viewport(), wheel)
-    assert chart.plot.view.viewRange() == before
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_that_an_empty_chart_says_what_will_appear(charts: Charts, name: str) -> None:
     chart = charts[name]
     assert "appear" in chart.text()
@@ -188,10 +196,10 @@ def working(charts: Charts, meters: Meters | None = None) -> Meters:
     assert isinstance(bandwidth, BandwidthChart)
     assert isinstance(ttft, TtftChart)
     assert isinstance(tpot, TpotChart)
-    memory.set_data(view.memory, view.markers, 0.0)
-    bandwidth.set_data(view.bandwidth, view.markers, 0.0)
-    ttft.set_data(view.ttft, view.markers, 0.0)
-    tpot.set_data(view.tpot, view.markers, 0.0)
+    memory.set_data(view.memory, view.markers, at(0.0))
+    bandwidth.set_data(view.bandwidth, view.markers, at(0.0))
+    ttft.set_data(view.ttft, view.markers, at(0.0))
+    tpot.set_data(view.tpot, view.markers, at(0.0))
     return meters
 
 
@@ -205,7 +213,7 @@ def test_that_each_chart_says_its_value_and_what_it_is_made_of(charts: Charts) -
     assert "prefill" in charts["ttft"].text()
     assert "per user" in charts["tpot"].text()
     assert "in total" in charts["tpot"].text()
-    assert charts["tpot"].accessibleDescription() == charts["tpot"].text()
+    assert charts["tpot"].text() in charts["tpot"].accessibleDescription()
 
 
 @pytest.mark.parametrize("palette", [DARK, LIGHT], ids=lambda palette: palette.name)
@@ -247,7 +255,7 @@ def of_used(used: float, capacity: float) -> MemoryView:
 def test_that_the_memory_axis_follows_what_is_used(charts: Charts, share: float) -> None:
     chart = charts["memory"]
     assert isinstance(chart, MemoryChart)
-    chart.set_data(of_used(share * 64 * GIB, 64.0 * GIB), (), 0.0)
+    chart.set_data(of_used(share * 64 * GIB, 64.0 * GIB), (), at(0.0))
     assert painted(chart, DARK.others).any(axis=1).sum() > chart.plot.height() * 0.4
     assert not painted(chart, DARK.warning).any()
     assert "of 64.0 GiB" in chart.text()
@@ -256,7 +264,7 @@ def test_that_the_memory_axis_follows_what_is_used(charts: Charts, share: float)
 def test_that_the_capacity_is_drawn_once_it_is_near(charts: Charts) -> None:
     chart = charts["memory"]
     assert isinstance(chart, MemoryChart)
-    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), 0.0)
+    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), at(0.0))
     capacity_row = place_of(chart, -2.0, chart.plot.share(64 * GIB)).y()
     limit_rows = np.flatnonzero(painted(chart, DARK.warning).any(axis=1))
     assert limit_rows.min() == pytest.approx(capacity_row, abs=1)
@@ -265,11 +273,11 @@ def test_that_the_capacity_is_drawn_once_it_is_near(charts: Charts) -> None:
 def test_that_the_memory_axis_shrinks_slowly(charts: Charts) -> None:
     chart = charts["memory"]
     assert isinstance(chart, MemoryChart)
-    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), 0.0)
+    chart.set_data(of_used(52.0 * GIB, 64.0 * GIB), (), at(0.0))
     wide = chart.plot.share(GIB)
-    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), 1.0)
+    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), at(1.0))
     assert chart.plot.share(GIB) == wide
-    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), 12.0)
+    chart.set_data(of_used(2.0 * GIB, 64.0 * GIB), (), at(12.0))
     assert chart.plot.share(GIB) > 10 * wide
 
 
@@ -279,7 +287,7 @@ def test_that_a_candidate_is_said_and_drawn(charts: Charts) -> None:
     larger = meters.view(NOW_NS).memory
     chart = charts["memory"]
     assert isinstance(chart, MemoryChart)
-    chart.set_data(dataclasses.replace(larger, candidate=8.1 * GIB), (), 0.0)
+    chart.set_data(dataclasses.replace(larger, candidate=8.1 * GIB), (), at(0.0))
     assert "6.24 → 8.10 of 23.5 GiB" in chart.text()
     assert painted(chart, DARK.accent).any()
 
@@ -287,7 +295,7 @@ def test_that_a_candidate_is_said_and_drawn(charts: Charts) -> None:
 def test_that_a_small_stack_on_a_large_machine_is_not_flattened(charts: Charts) -> None:
     chart = charts["memory"]
     assert isinstance(chart, MemoryChart)
-    chart.set_data(of_used(GIB, 512.0 * GIB), (), 0.0)
+    chart.set_data(of_used(GIB, 512.0 * GIB), (), at(0.0))
     assert painted(chart, DARK.others).any(axis=1).sum() > chart.plot.height() * 0.4
     assert "1.00 of 512 GiB" in chart.text()
 
@@ -298,12 +306,12 @@ def test_that_an_idle_value_is_named_as_the_last_one(charts: Charts) -> None:
     view = BandwidthView(
         TIMES, np.full(10, 40e9), 60e9, "read", last_bytes_per_s=40e9, last_age_s=30.0, mbu=2 / 3
     )
-    chart.set_data(view, (), 0.0)
+    chart.set_data(view, (), at(0.0))
     assert "last measured" in chart.text()
     assert chart._value.text() == "last 40.0 GB/s"
     assert "MBU" not in chart._note.full_text()
     assert "peak 60.0 GB/s (read)" in chart._note.full_text()
-    chart.set_data(dataclasses.replace(view, last_age_s=0.1), (), 0.0)
+    chart.set_data(dataclasses.replace(view, last_age_s=0.1), (), at(0.0))
     assert "last" not in chart.text()
     assert chart._value.text() == "40.0 GB/s"
     assert "MBU 67 %" in chart._note.full_text()
@@ -314,11 +322,12 @@ def test_that_gaps_far_above_tpot_do_not_flatten_it(charts: Charts) -> None:
     assert isinstance(chart, TpotChart)
     tpot, itl = np.full(10, 0.029), np.full(10, 8.0)
     view = TpotView((StreamSeries(0, TIMES, tpot, TIMES, itl, True),), 0.029, itl_p99_s=8.0)
-    chart.set_data(view, (), 0.0)
+    chart.set_data(view, (), at(0.0))
     rows = np.flatnonzero(painted(chart, DARK.accent).any(axis=1))
     assert rows.min() < chart.plot.height() * 0.75
     dashed = painted(chart, mixed(DARK.accent, DARK.panel, 0.35))
-    assert np.flatnonzero(dashed.any(axis=1)).max() < place_of(chart, -50.0, 1.0).y()
+    above = int(place_of(chart, -50.0, 1.0).y())
+    assert dashed[:above].any()
     assert "p99 ITL 8,000 ms (above the axis)" in chart.text()
 
 
@@ -327,7 +336,7 @@ def test_that_gaps_near_tpot_have_their_place_on_the_axis(charts: Charts) -> Non
     assert isinstance(chart, TpotChart)
     tpot, itl = np.full(10, 0.029), np.full(10, 0.05)
     view = TpotView((StreamSeries(0, TIMES, tpot, TIMES, itl, True),), 0.029, itl_p99_s=0.05)
-    chart.set_data(view, (), 0.0)
+    chart.set_data(view, (), at(0.0))
     assert "p99 ITL 50.0 ms" in chart.text()
     assert "above the axis" not in chart.text()
     assert chart.plot.share(0.05) <= 1.0
@@ -336,14 +345,14 @@ def test_that_gaps_near_tpot_have_their_place_on_the_axis(charts: Charts) -> Non
 def test_that_a_change_is_marked_and_explained_where_the_pointer_is(charts: Charts) -> None:
     working(charts)
     for chart in charts.values():
-        card = chart.plot.hover_text_at(place_of(chart, -46.0, 0.9))
+        card = chart.plot.card_at(place_of(chart, -46.0, 0.9))
         assert "Context per slot: 4,096 → 8,192" in card
         assert "new context" in card
-        assert chart.plot.hover_text_at(QPoint(2, 2)) == ""
+        assert chart.plot.card_at(QPointF(2, 2)) == ""
 
 
 def hover(chart: ChartFrame, time_s: float, share: float) -> str:
-    text: str = chart.plot.hover_text_at(place_of(chart, time_s, share))
+    text: str = chart.plot.card_at(place_of(chart, time_s, share))
     return text
 
 
@@ -362,14 +371,16 @@ def test_that_a_dot_tells_its_request(charts: Charts) -> None:
     chart = charts["ttft"]
     assert isinstance(chart, TtftChart)
     record = RequestRecord(1, 0.0, 0.1, 0.4)
-    chart.set_data(TtftView(np.array([-60.0]), np.array([0.4]), ("TTFT 0.400 s",), record), (), 0.0)
+    chart.set_data(TtftView(np.array([-60.0]), np.array([0.4]), (record,), record), (), at(0.0))
     assert "TTFT 0.400 s" in hover(chart, -60.0, chart.plot.share(0.4))
     assert hover(chart, -30.0, 0.5) == ""
 
 
 def test_that_names_from_outside_are_shown_as_text(charts: Charts) -> None:
     chart = charts["bandwidth"]
-    chart.plot.set_markers((Marker(-60.0, "Loaded <img src='http://x'>"),))
+    assert isinstance(chart, BandwidthChart)
+    markers = (Marker(-60.0, "Loaded <img src='http://x'>"),)
+    chart.set_data(BandwidthView(TIMES, np.full(10, 4e9)), markers, at(0.0))
     assert "<img" not in hover(chart, -60.0, 0.5)
     assert "&lt;img" in hover(chart, -60.0, 0.5)
     memory = charts["memory"]
@@ -383,8 +394,8 @@ def test_that_colours_follow_the_slot_and_not_its_place(charts: Charts) -> None:
     assert isinstance(chart, TpotChart)
     values = np.full(10, 0.01)
     both = tuple(StreamSeries(s, TIMES, values, TIMES, values, True) for s in (0, 1))
-    chart.set_data(TpotView(both), (), 0.0)
-    chart.set_data(TpotView(both[1:]), (), 0.0)
+    chart.set_data(TpotView(both), (), at(0.0))
+    chart.set_data(TpotView(both[1:]), (), at(0.0))
     assert painted(chart, DARK.streams[1]).any()
     assert not painted(chart, DARK.streams[0]).any()
 
@@ -394,7 +405,7 @@ def test_that_more_streams_than_lines_are_counted_in_words(charts: Charts) -> No
     assert isinstance(chart, TpotChart)
     values = np.full(10, 0.01)
     many = tuple(StreamSeries(s, TIMES, values, TIMES, values, True) for s in range(20))
-    chart.set_data(TpotView(many), (), 0.0)
+    chart.set_data(TpotView(many), (), at(0.0))
     assert "8 more streams not drawn" in chart.text()
 
 
@@ -408,10 +419,10 @@ def test_that_an_empty_chart_shows_neither_limits_nor_changes(charts: Charts) ->
     chart = charts["bandwidth"]
     assert isinstance(chart, BandwidthChart)
     markers = (Marker(-60.0, "Slots: 1 → 2"),)
-    chart.set_data(BandwidthView(peak_bytes_per_s=40e9), markers, 0.0)
+    chart.set_data(BandwidthView(peak_bytes_per_s=40e9), markers, at(0.0))
     axes = painted(chart, DARK.panel).mean()
     assert not painted(chart, DARK.warning).any()
-    chart.set_data(BandwidthView(TIMES, np.full(10, 4e9), peak_bytes_per_s=40e9), markers, 0.0)
+    chart.set_data(BandwidthView(TIMES, np.full(10, 4e9), peak_bytes_per_s=40e9), markers, at(0.0))
     assert painted(chart, DARK.warning).any()
     assert painted(chart, DARK.panel).mean() < axes
 
@@ -420,7 +431,7 @@ def test_that_the_widest_tick_is_not_left_out(charts: Charts) -> None:
     chart = charts["tpot"]
     feed(chart, TIMES, np.full(10, 9.0))  # 9,000 ms: the axis ends at 10,000
     ink = ~painted(chart, DARK.panel)[:, : chart.plot.axis_width() - 2]
-    top_row = place_of(chart, -60.0, 1.0).y()
+    top_row = int(place_of(chart, -60.0, 1.0).y())
     assert ink[max(0, top_row - 6) : top_row + 6].any()
 
 

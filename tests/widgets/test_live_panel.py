@@ -9,14 +9,15 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from engine_bridge.metrics.meters import Meters
+from engine_bridge.metrics.meters import LiveView, Meters
+from engine_bridge.metrics.stretch import Stretch
 from resources.tokens import LIGHT
 from tests.widgets.synthetic import SECOND, desk_at_work
 from widgets.live_panel import RATE_HZ, SLOW_RATE_HZ, LivePanel
 
 pytestmark = pytest.mark.gui
 
-# Of all charts in one process: PySide6 6.12 with pyqtgraph 0.14 aborts after a few hundred.
+# Of all charts in one process: an earlier drawing library aborted after a few hundred.
 REPAINTS = 5000
 
 
@@ -47,9 +48,9 @@ class Counting(Meters):
 
     views = 0
 
-    def view(self, now_ns: int, window_s: float = 120.0):  # type: ignore[no-untyped-def] # noqa: ANN201
+    def view(self, now_ns: int, stretch: Stretch | None = None) -> LiveView:
         self.views += 1
-        return super().view(now_ns, window_s)
+        return super().view(now_ns, stretch)
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_that_all_plots_are_equally_high_at_any_height(panel: LivePanel, height:
     panel.redraw()
     QApplication.processEvents()
     assert panel.height() == height
-    heights = [chart.plot.view.height() for chart in panel.charts]
+    heights = [chart.plot.geometry_now.area.height() for chart in panel.charts]
     assert max(heights) - min(heights) <= 2
     assert min(heights) > 60
 
@@ -167,6 +168,7 @@ def test_that_nothing_moves_when_figures_grow(qtbot: QtBot, clock: Clock) -> Non
     qtbot.addWidget(panel)
     panel.resize(430, 800)
     panel.show()
+    QApplication.processEvents()
     before = [chart.plot.geometry() for chart in panel.charts]
     panel._meters = desk_at_work(clock.now_ns, streams=8)
     panel.redraw()
@@ -193,11 +195,11 @@ def test_that_all_charts_survive_five_thousand_repaints(qtbot: QtBot, clock: Clo
     panel._timer.stop()
     counters = [Counter() for _ in panel.charts]
     for chart, counter in zip(panel.charts, counters, strict=True):
-        chart.plot.viewport().installEventFilter(counter)
+        chart.plot.installEventFilter(counter)
     for _ in range(REPAINTS):
         clock.now_ns += SECOND // 100
         panel.redraw(has_words=False)
         for chart in panel.charts:
-            chart.plot.viewport().repaint()
+            chart.plot.repaint()
     assert min(counter.paints for counter in counters) >= REPAINTS
     panel.close()

@@ -2,90 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.bandwidth_meter import BandwidthView
-from engine_bridge.metrics.meters import Marker
-from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
-from widgets.charts.plot import LINE_PX, TimePlot, pen
+from widgets.charts.picture import Level, Picture, Series, value_near
+from widgets.charts.plot import LINE_PX
+from widgets.charts.sheet import Unit
 from widgets.charts.words import gb_per_s, number, tok_per_s
 
 # A value older than this is shown as the last one, not as the present one.
 _STALE_AFTER_S = 2.0
 
 
-class BandwidthChart(ChartFrame):
+class BandwidthChart(ChartFrame[BandwidthView]):
     """Bytes that decode reads per second."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty chart."""
         super().__init__(
             "Bandwidth",
-            TimePlot(floor=1.0, unit_per_value=1e-9),
+            Unit("GB/s", 1e-9),
+            1.0,
             "The bytes that decode reads appear here while a model writes.",
             ("bandwidth", "mbu", "ceiling"),
             parent=parent,
         )
-        self._line = self.plot.add_curve(0)
-        self._peak = self.plot.add_level()
         self._view = BandwidthView()
-        self.plot.set_hover_text(self._hover_text)
-        self.set_palette(self.colours)
 
-    def set_palette(self, palette: Palette) -> None:
-        """Use these colours."""
-        super().set_palette(palette)
-        self._line.setPen(pen(palette.accent, LINE_PX))
-        self._peak.setPen(pen(palette.warning, 1.0, Qt.PenStyle.DotLine))
-
-    def set_data(
-        self, view: BandwidthView, markers: Sequence[Marker], now_s: float, has_words: bool = True
-    ) -> None:
-        """Draw a view.
-
-        Args:
-            view: What to draw; kept for the hover card.
-            markers: Where settings changed.
-            now_s: The time of the right edge, for an axis that shrinks slowly.
-            has_words: Whether the texts are brought up to date too.
-        """
-        self._view = view
+    def picture(self, view: BandwidthView) -> Picture:
+        """The achieved line below its peak."""
         top = highest(view.bytes_per_s)
         peak = view.peak_bytes_per_s
-        self.plot.follow(top if peak is None else max(top or 0.0, peak), now_s)
-        self.plot.draw(self._line, view.times_s, view.bytes_per_s)
-        self.show_empty(top is None)
-        self.plot.place_level(self._peak, peak)
-        self.plot.set_markers(markers)
-        if has_words:
-            self._show_words(view)
+        colour = self.colours.accent
+        line = Series("Achieved", view.times_s, view.bytes_per_s, colour, width_px=LINE_PX)
+        levels = () if peak is None else (Level("Peak", peak, self.colours.warning),)
+        return Picture((line,), levels, top if top is None else max(top, peak or 0.0))
 
-    def _show_words(self, view: BandwidthView) -> None:
+    def say(self, view: BandwidthView) -> None:
+        """The newest figure and its share of the peak."""
         last = view.last_bytes_per_s
         value = NO_VALUE if last is None else gb_per_s(last)
         is_stale = view.last_age_s > _STALE_AFTER_S
         self.show_words(value, " · ".join(_note(view, is_stale)), is_stale)
 
-    def _hover_text(self, time_s: float, share: float) -> str:
-        view = self._view
-        finite = np.flatnonzero(np.isfinite(view.bytes_per_s))
+    def lines_at(self, time_s: float, share: float | None) -> list[str]:
+        """Bandwidth at a time."""
+        if not self.plot.picture.series:
+            return []
         reach_s, _ = self.plot.near()
-        if not finite.size:
-            return ""
-        place = finite[np.abs(view.times_s[finite] - time_s).argmin()]
-        if abs(view.times_s[place] - time_s) > reach_s:
-            return "no decoding at this time"
-        achieved = float(view.bytes_per_s[place])
-        rows = [f"{-view.times_s[place]:.0f} s ago", gb_per_s(achieved)]
-        if view.peak_bytes_per_s:
-            rows.append(f"MBU {100 * achieved / view.peak_bytes_per_s:.0f} %")
-        return "\n".join(rows)
+        achieved = value_near(self.plot.picture.series[0], time_s, reach_s)
+        if achieved is None:
+            return ["no decoding at this time"]
+        peak = self._view.peak_bytes_per_s
+        return [gb_per_s(achieved), *([f"MBU {100 * achieved / peak:.0f} %"] if peak else [])]
 
 
 def _note(view: BandwidthView, is_stale: bool) -> list[str]:

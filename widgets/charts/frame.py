@@ -4,90 +4,200 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Generic, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from engine_bridge.metrics.definitions import DEFINITIONS
+from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.charts.chart_menu import ChartMenu
+from widgets.charts.picture import Picture
 from widgets.charts.plot import TimePlot
+from widgets.charts.sheet import Sheet, Unit
+from widgets.charts.time_keys import steer
+from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.elided_label import ElidedLabel
 from widgets.legend_line import Entry, LegendLine
 from widgets.theme import set_role
 
 NO_VALUE = "–"
+_KEYS = (
+    "Arrow keys pan, plus and minus zoom, Space pauses, End follows; Shift with an arrow moves the "
+    "crosshair, Ctrl with an arrow goes to the next change."
+)
+_NOTHING_HERE = "Nothing was measured in this stretch of time."
+
+View = TypeVar("View")
 
 
-class ChartFrame(QFrame):
-    """A chart in its panel. Can be reached by keyboard; its description says it in words."""
+class ChartFrame(QFrame, Generic[View]):
+    """A chart in its panel. Can be reached by keyboard; its description says it in words.
+
+    Signals:
+        change_requested: The next change (1) or the one before (−1) is to be shown.
+        table_requested: The figures are wanted as a table.
+        export_requested: The chart is wanted as a file, ``png``, ``svg`` or ``csv``; whether all
+            charts are.
+    """
+
+    change_requested = Signal(int)
+    table_requested = Signal()
+    export_requested = Signal(str, bool)
 
     def __init__(
         self,
         title: str,
-        plot: TimePlot,
+        unit: Unit,
+        floor: float,
         empty_text: str,
         definitions: Sequence[str],
         *,
         has_legend_below: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """Put ``plot`` into a panel.
+        """Make an empty chart.
 
         Args:
             title: Name of the chart.
-            plot: The plot, which becomes this frame's child.
+            unit: Of its values.
+            floor: The top of the axis is never below this, in ``unit``.
             empty_text: What will appear and when, while there is nothing to draw.
             definitions: Keys of ``DEFINITIONS`` that the title's tooltip explains.
             has_legend_below: Whether the legend follows the muted line instead of the title.
             parent: The parent widget.
         """
         super().__init__(parent)
-        self.plot = plot
+        self.plot = plot = TimePlot(floor, unit.per_value)
         self.colours = DARK
-        self._description = ""
+        self._unit = unit
+        self._has_legend_below = has_legend_below
+        self._time_view = TimeView(self)
+        self._note_text = self._description = ""
+        self._cursor_lines: list[str] = []
         set_role(self, "panel")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(f"{title} chart")
         self._title = QLabel(title)
         set_role(self._title, "heading")
         self._meaning = "\n\n".join(DEFINITIONS[key] for key in definitions)
         self._title.setToolTip(self._meaning)
         self._legend = LegendLine()
-        self._value = QLabel()
-        set_role(self._value, "value")
+        self._value = QLabel(NO_VALUE)
         self._value.setToolTip(self._meaning)
+        set_role(self._value, "muted")
         self._note = ElidedLabel()
         self._note.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         set_role(self._note, "hint")
-        self._empty = QLabel(empty_text, plot.viewport())
+        self._empty = QLabel(empty_text, plot)
+        self._empty_text = empty_text
         set_role(self._empty, "hint")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setWordWrap(True)
         self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        plot.viewport().installEventFilter(self)
+        plot.installEventFilter(self)
+        plot.pressed.connect(self.setFocus)
+        plot.set_lines_at(self.lines_at)
+        self._menu = ChartMenu(self, title)
+        self._menu.table_requested.connect(self.table_requested)
+        self._menu.export_requested.connect(self.export_requested)
+        self._lay_out()
+        plot.set_blank(True)
+        self.setAccessibleDescription(f"{empty_text} {_KEYS}")
+
+    def _lay_out(self) -> None:
+        has_legend_below = self._has_legend_below
+        more = QToolButton()
+        more.setText("…")
+        more.setToolTip(f"Table and files of the {self._title.text()} chart")
+        more.setAccessibleName(f"More about the {self._title.text()} chart")
+        more.setMenu(self._menu)
+        more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        set_role(more, "quiet")
         header, below = QHBoxLayout(), QHBoxLayout()
         header.addWidget(self._title)
-        below.addWidget(self._note)
+        # What is at the crosshair takes the legend's room too; a line of its own fills it anyway.
+        below.addWidget(self._note, 0 if has_legend_below else 1)
         (below if has_legend_below else header).addWidget(self._legend, 1)
-        (header if has_legend_below else below).addStretch(1)
+        if has_legend_below:
+            header.addStretch(1)
         header.addWidget(self._value)
+        header.addWidget(more)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(PANEL_PADDING_PX, 2 * STEP_PX, 0, STEP_PX)
+        layout.setContentsMargins(PANEL_PADDING_PX, STEP_PX, 0, STEP_PX)
         layout.setSpacing(STEP_PX // 2)
         for row in (header, below):
-            row.setSpacing(3 * STEP_PX)
-            row.setContentsMargins(0, 0, PANEL_PADDING_PX, 0)
+            row.setSpacing(2 * STEP_PX)
+            row.setContentsMargins(0, 0, 2 * STEP_PX, 0)
             layout.addLayout(row)
-        layout.addWidget(plot, 1)
-        self._value.setText(NO_VALUE)
-        set_role(self._value, "muted")
-        plot.set_blank(True)
-        self.setAccessibleDescription(empty_text)
+        layout.addWidget(self.plot, 1)
+
+    # --- What is shown ------------------------------------------------------------------
+
+    def share_time(self, time_view: TimeView) -> None:
+        """Be navigated together with other charts."""
+        self._time_view.deleteLater()
+        self._time_view = time_view
+        self.plot.share_time(time_view)
+        time_view.cursor_moved.connect(self._show_note)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.colours = palette
         self.plot.set_palette(palette)
+
+    def set_data(
+        self,
+        view: View,
+        markers: Sequence[Marker],
+        timeline: Timeline,
+        has_words: bool = True,
+    ) -> None:
+        """Draw a view.
+
+        Args:
+            view: What to draw; kept for the crosshair and for files.
+            markers: Where settings changed.
+            timeline: The time axis.
+            has_words: Whether the texts are brought up to date too.
+        """
+        self._view = view
+        picture = self.picture(view)
+        self.plot.show_picture(picture, timeline, markers)
+        self._empty.setText(self._empty_text if timeline.is_following else _NOTHING_HERE)
+        self.show_empty(picture.top is None)
+        if has_words:
+            self.say(view)
+        elif self._cursor_lines or self._time_view.cursor_s is not None:
+            self._show_note()
+
+    def picture(self, view: View) -> Picture:
+        """What there is to draw; pure but for the colours."""
+        raise NotImplementedError
+
+    def say(self, view: View) -> None:
+        """Bring the present figures up to date, whatever stretch is shown."""
+        raise NotImplementedError
+
+    def lines_at(self, time_s: float, share: float | None) -> list[str]:
+        """What there is to say at a place of the plot.
+
+        Args:
+            time_s: Seconds before the right edge.
+            share: Share of the axis; None for the crosshair, which has none.
+        """
+        raise NotImplementedError
 
     def set_title(self, title: str, detail: str) -> None:
         """Name what is shown now; ``detail`` is plain text, in front of the title's tooltip."""
@@ -112,30 +222,78 @@ class ChartFrame(QFrame):
         if shown != self._value.text():
             self._value.setText(shown)
         set_role(self._value, "muted" if is_stale or value == NO_VALUE else "value")
-        if note != self._note.full_text():
-            self._note.set_text(note)
+        self._note_text = note
         self._legend.set_entries(legend)
         stale = " (last measured, idle now)" if is_stale else ""
-        description = ". ".join(filter(None, (f"{value}{stale}", note)))
-        if description != self._description:
-            self._description = description
-            self.setAccessibleDescription(self.text())
+        self._description = ". ".join(filter(None, (f"{value}{stale}", note)))
+        self._show_note()
 
     def show_empty(self, is_empty: bool) -> None:
         """Say what will appear instead of showing a plot without data."""
         if self._empty.isHidden() == is_empty:
             self._empty.setVisible(is_empty)
             self.plot.set_blank(is_empty)
-            self.setAccessibleDescription(self.text())
+            self._show_note()
 
     def text(self) -> str:
         """Everything the chart says, in words."""
         return self._description if self._empty.isHidden() else self._empty.text()
 
+    def sheet(self, view: View | None = None) -> Sheet:
+        """Everything the chart shows, for a table or a file; finer where ``view`` is finer."""
+        picture = self.plot.picture if view is None else self.picture(view)
+        return Sheet(
+            title=self._title.text(),
+            value=self._value.text(),
+            note=self._note_text,
+            unit=self._unit,
+            picture=picture,
+            timeline=self.plot.timeline,
+            markers=self.plot.markers,
+            axis_top=self.plot.top,
+        )
+
+    def _show_note(self) -> None:
+        """The muted line: what the value is made of, or what is at the crosshair."""
+        self._cursor_lines = self.plot.lines_at_cursor()
+        if self._has_legend_below:
+            self._legend.setHidden(bool(self._cursor_lines))
+        note = " · ".join(self._cursor_lines) or self._note_text
+        if note != self._note.full_text():
+            self._note.set_text(note)
+        at_cursor = ". ".join(self._cursor_lines)
+        description = " ".join(filter(None, (at_cursor, self.text(), _KEYS)))
+        if description != self.accessibleDescription():
+            self.setAccessibleDescription(description)
+
+    # --- Qt -----------------------------------------------------------------------------
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the empty text in the middle of the plot."""
-        if watched is self.plot.viewport() and event.type() == QEvent.Type.Resize:
+        if watched is self.plot and event.type() == QEvent.Type.Resize:
             left = self.plot.axis_width() + STEP_PX
-            room = self.plot.viewport().rect()
+            room = self.plot.rect()
             self._empty.setGeometry(room.adjusted(left, 0, -4 * STEP_PX, -self.plot.axis_height()))
         return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Navigate in time; the keys stand in the description."""
+        direction = steer(self._time_view, event)
+        if direction is None:
+            super().keyPressEvent(event)
+        elif direction:
+            self.change_requested.emit(direction)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Table and files."""
+        self._menu.popup(event.globalPos())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show where the keys go."""
+        super().focusInEvent(event)
+        self.plot.set_focused(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.plot.set_focused(False)

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# Half the length of the dash that stands for a point without neighbours, seconds: 2 to 3 pixels.
-_DASH_S = 0.4
-# Beyond the edges of any chart, and still harmless to a painter.
-_FAR_OUTSIDE = 100.0
+# Half the length of the dash that stands for a point without neighbours, pixels.
+_DASH_PX = 1.5
 
 
-def drawable(times_s: Floats, values: Floats, shares_per_value: float) -> tuple[Floats, Floats]:
-    """A line as shares of the axis.
-
-    What is not finite becomes a gap. A point with a gap on both sides becomes a short dash, since a
-    line of one point draws nothing.
+def cropped(times_s: Floats, values: Floats, length_s: float) -> tuple[Floats, Floats]:
+    """A line cut off at the edges of its window, so that no painter meets what lies far outside.
 
     Args:
-        times_s: (n,) seconds.
+        times_s: (n,) seconds before the right edge, ascending.
         values: (n,).
-        shares_per_value: 1 / the value at the top of the axis.
+        length_s: Length of the window.
 
     Returns:
-        (m,) seconds and (m,) shares of the axis, NaN in gaps, m at least n.
+        (n,) copies, with a first and last row moved along their lines to the edges.
     """
-    finite = np.isfinite(times_s) & np.isfinite(values)
-    shares = np.where(finite, values, np.nan) * shares_per_value
-    shares.clip(-_FAR_OUTSIDE, _FAR_OUTSIDE, out=shares)
-    padded = np.concatenate(([False], finite, [False]))
-    alone = np.flatnonzero(finite & ~padded[:-2] & ~padded[2:])
-    if not alone.size:
-        return times_s, shares
-    starts = times_s.copy()
-    starts[alone] -= _DASH_S
-    ends = np.minimum(times_s[alone] + _DASH_S, 0.0)
-    return np.insert(starts, alone + 1, ends), np.insert(shares, alone + 1, shares[alone])
+    times_s, values = times_s.copy(), values.copy()
+    if times_s.size < 2:
+        return times_s, values
+    with np.errstate(all="ignore"):  # whatever overflows becomes a gap
+        for outer, inner, edge in ((0, 1, -length_s), (-1, -2, 0.0)):
+            begin, end = times_s[outer], times_s[inner]
+            if min(begin, end) < edge < max(begin, end):
+                share = (edge - begin) / (end - begin)
+                values[outer] += (values[inner] - values[outer]) * share
+                times_s[outer] = edge
+    return times_s, values
+
+
+def runs(x: Floats, y: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """The stretches of a line between its gaps.
+
+    A point with a gap on both sides becomes a short dash, since a line of one point draws nothing.
+
+    Args:
+        x: (n,) pixels, ascending.
+        y: (n,) pixels.
+    """
+    finite = np.isfinite(x) & np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], finite.astype(np.int8), [0]))))
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if end - begin == 1:
+            yield x[begin] + np.array([-_DASH_PX, _DASH_PX]), np.repeat(y[begin], 2)
+        else:
+            yield x[begin:end], y[begin:end]
 
 
 def highest(*series: Floats) -> float | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.memory_meter import MemoryParts, MemoryView
-from engine_bridge.metrics.meters import Marker
 from resources.theme import mixed
 from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
-from widgets.charts.line import highest
-from widgets.charts.plot import TimePlot, pen
+from widgets.charts.line import Floats, highest
+from widgets.charts.picture import Level, Picture, Series, value_near
+from widgets.charts.sheet import Unit
 from widgets.charts.words import gib, signed_gib
 from widgets.legend_line import Entry
 
@@ -23,6 +19,8 @@ from widgets.legend_line import Entry
 _HEADROOM = 1.1
 # With so much of it in use the end of the memory is near enough to be shown too.
 _NEAR_CAPACITY = 0.8
+# A reading a second: further away than this there was none.
+_READ_EVERY_S = 2.0
 _NAMES = {
     "others": "others",
     "mapped": "mapped weights",
@@ -34,67 +32,49 @@ _NAMES = {
 }
 
 
-class MemoryChart(ChartFrame):
+class MemoryChart(ChartFrame[MemoryView]):
     """Who holds how much of the memory."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty chart."""
         super().__init__(
             "Memory",
-            TimePlot(floor=0.25, unit_per_value=1 / (1 << 30)),
+            Unit("GiB", 1 / (1 << 30)),
+            0.25,
             "Who holds how much memory appears with the first reading, about a second after start.",
             ("memory", "unexplained"),
             has_legend_below=True,
             parent=parent,
         )
-        # The whole stack is drawn first and each lower part over it.
-        self._areas = [self.plot.add_curve(-index) for index in range(len(MemoryParts._fields))]
-        self._predicted = self.plot.add_curve(3, is_broken=True)
-        self._capacity = self.plot.add_level()
-        self._candidate = self.plot.add_level()
         self._view = MemoryView()
-        self.plot.set_hover_text(self._hover_text)
-        self.set_palette(self.colours)
 
     def set_palette(self, palette: Palette) -> None:
-        """Use these colours."""
+        """Use these colours; the legend has them too."""
         super().set_palette(palette)
-        for curve, colour in zip(self._areas, self._series_colours(), strict=True):
-            curve.setPen(None)
-            curve.setBrush(QColor(colour))
-            curve.setFillLevel(0.0)
-        self._predicted.setPen(pen(palette.text, 1.0, Qt.PenStyle.DotLine))
-        self._capacity.setPen(pen(palette.warning, 1.0, Qt.PenStyle.DotLine))
-        self._candidate.setPen(pen(palette.accent, 1.0, Qt.PenStyle.DotLine))
-        self._show_words(self._view)
+        self.say(self._view)
 
-    def set_data(
-        self, view: MemoryView, markers: Sequence[Marker], now_s: float, has_words: bool = True
-    ) -> None:
-        """Draw a view.
+    def picture(self, view: MemoryView) -> Picture:
+        """A band for each part, the prediction over them, the limits near them."""
+        p = self.colours
+        bands = [
+            Series(_NAMES[field], view.times_s, row, colour, "area")
+            for field, row, colour in zip(
+                MemoryParts._fields, view.stack, self._series_colours(), strict=True
+            )
+        ]
+        predicted = Series("predicted", view.times_s, view.predicted, p.text, is_dotted=True)
+        levels = []
+        if np.isfinite(view.capacity):
+            levels.append(Level("Capacity", view.capacity, p.warning))
+        if view.candidate is not None and view.candidate != view.planned:
+            levels.append(Level("Predicted with the changes", view.candidate, p.accent))
+        with np.errstate(over="ignore"):  # a sum beyond all numbers is a gap
+            used = view.stack.sum(axis=0)
+        top = highest(used, view.predicted, _array(view.candidate))
+        return Picture((*bands, predicted), tuple(levels), _axis_top(top, view.capacity))
 
-        Args:
-            view: What to draw; kept for the hover card.
-            markers: Where settings changed.
-            now_s: The time of the right edge, for an axis that shrinks slowly.
-            has_words: Whether the texts are brought up to date too.
-        """
-        self._view = view
-        tops = np.cumsum(view.stack, axis=0)
-        top = highest(tops[-1], view.predicted, _array(view.candidate))
-        self.plot.follow(_axis_top(top, view.capacity), now_s)
-        for curve, line in zip(self._areas, tops, strict=True):
-            self.plot.draw(curve, view.times_s, line)
-        self.plot.draw(self._predicted, view.times_s, view.predicted)
-        self.show_empty(top is None)
-        self.plot.place_level(self._capacity, view.capacity)
-        is_changing = view.candidate is not None and view.candidate != view.planned
-        self.plot.place_level(self._candidate, view.candidate if is_changing else None)
-        self.plot.set_markers(markers)
-        if has_words:
-            self._show_words(view)
-
-    def _show_words(self, view: MemoryView) -> None:
+    def say(self, view: MemoryView) -> None:
+        """What is used now, of how much, and what it would become."""
         if view.used is None:
             self.show_words(NO_VALUE, "")
             return
@@ -135,23 +115,23 @@ class MemoryChart(ChartFrame):
         mapped, rest = mixed(p.weights, p.raised, 0.45), mixed(p.muted, p.raised, 0.6)
         return (p.others, mapped, p.weights, p.kv, p.compute, p.draft, rest)
 
-    def _hover_text(self, time_s: float, share: float) -> str:
-        view = self._view
-        finite = np.flatnonzero(np.isfinite(view.stack).all(axis=0))
-        if not finite.size:
-            return ""
-        place = finite[np.abs(view.times_s[finite] - time_s).argmin()]
-        rows = [f"{-view.times_s[place]:.0f} s ago, GiB"]
-        column = view.stack[:, place]
-        for field, size in reversed(list(zip(MemoryParts._fields, column, strict=True))):
-            if size > 0:
-                rows.append(f"{_NAMES[field]} {gib(size)}")
-        rows.append(f"all {gib(float(column.sum()))} of {gib(view.capacity)}")
-        if np.isfinite(view.predicted[place]):
-            rows.append(f"predicted {gib(float(view.predicted[place]))}")
-        if view.window is not None:
-            rows.append(f"this window {gib(view.window)} (in others)")
-        return "\n".join(rows)
+    def lines_at(self, time_s: float, share: float | None) -> list[str]:
+        """Who held what at a time."""
+        reach_s = max(_READ_EVERY_S, self.plot.near()[0])
+        bands = [series for series in self.plot.picture.series if series.look == "area"]
+        sizes = [(band.name, value_near(band, time_s, reach_s)) for band in bands]
+        held = [(name, size) for name, size in sizes if size is not None]
+        if not held:
+            return []
+        total = sum(size for _, size in held)
+        lines = [f"{gib(total)} of {gib(self._view.capacity)} GiB"]
+        lines += [f"{name} {gib(size)}" for name, size in reversed(held) if size > 0]
+        predicted = value_near(self.plot.picture.series[-1], time_s, reach_s)
+        if predicted is not None:
+            lines.append(f"predicted {gib(predicted)}")
+        if share is not None and self._view.window is not None:
+            lines.append(f"this window {gib(self._view.window)} now (in others)")
+        return lines
 
 
 def _axis_top(top: float | None, capacity: float) -> float | None:
@@ -159,8 +139,8 @@ def _axis_top(top: float | None, capacity: float) -> float | None:
     if top is None:
         return None
     is_near = np.isfinite(capacity) and top >= _NEAR_CAPACITY * capacity
-    return max(min(top * _HEADROOM, np.finfo(np.float64).max), capacity if is_near else 0.0)
+    return max(min(top * _HEADROOM, float(np.finfo(np.float64).max)), capacity if is_near else 0.0)
 
 
-def _array(value: float | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _array(value: float | None) -> Floats:
     return np.array([np.nan if value is None else value], dtype=np.float64)

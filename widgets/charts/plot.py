@@ -1,7 +1,7 @@
-"""The drawing area that all live charts share: fixed time axis, steady value axis, markers.
+"""The drawing area that all live charts share: a picture between its axes, and a crosshair.
 
-Knows pyqtgraph. Curves are drawn in shares of the axis (0 to 1), so that Qt never meets an extreme
-number and the view never has to be scaled again.
+Painted in three layers, each kept until it changes: axes, data, crosshair. A chart that nobody
+touches and whose time has not moved on by a pixel costs one copy of its pixels at most.
 """
 
 from __future__ import annotations
@@ -10,53 +10,52 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QGraphicsGridLayout, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from engine_bridge.metrics.meters import WINDOW_S, Marker
-from resources.theme import mixed
+from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, STEP_PX, Palette
-from widgets.charts.line import Floats, drawable
+from widgets.charts.axes import Axes, axis_height, axis_width, label_room, plot_area
+from widgets.charts.brush import Brush
+from widgets.charts.geometry import Geometry
+from widgets.charts.marks import Change, changes, paint_changes
+from widgets.charts.picture import Picture, value_near
 from widgets.charts.scale import SteadyTop, ticks
+from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.theme import small_font
 
-# A hair inside the window: pyqtgraph leaves out a label whose tick rounds to outside.
-_TIME_TICKS = (
-    (-120.0, "−2 min"),
-    (-90.0, "−90 s"),
-    (-60.0, "−60 s"),
-    (-30.0, "−30 s"),
-    (0.0, "now"),
-)
-# Room above the top tick, so that its label and a line at the limit are whole.
-_HEADROOM = 1.07
-# Where a line runs that would lie beyond it: whole, and seen to be above every tick.
-_EDGE = 1.04
 LINE_PX = 1.5
 """Width of a line that shows a measurement."""
 
-DOT_PX = 2 * STEP_PX
-"""Size of a dot that stands for one event."""
-
-# A label may reach so far beyond its axis, or pyqtgraph leaves it out.
-_LABEL_REACH_PX = 10 * STEP_PX
 # How near the pointer has to be, in pixels.
 _NEAR_PX = 6
+# A notch of the wheel, and what it does to the length.
+_NOTCH, _ZOOM = 120, 0.8
 
-HoverText = Callable[[float, float], str]
-
-
-def pen(colour: str, width: float = 1.0, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
-    """A pen whose width does not scale with the axes."""
-    made = QPen(QColor(colour), width, style)
-    made.setCosmetic(True)
-    return made
+LinesAt = Callable[[float, float | None], list[str]]
 
 
-class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
-    """The last two minutes of some series. Cannot be zoomed: its window is its meaning."""
+class TimePlot(QWidget):
+    """Some series over time.
+
+    Signals:
+        pressed: A mouse button went down on it: the frame around it takes the focus.
+    """
+
+    pressed = Signal()
 
     def __init__(
         self, floor: float, unit_per_value: float = 1.0, parent: QWidget | None = None
@@ -72,214 +71,301 @@ class TimePlot(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
         self._colours = DARK
         self._steady = SteadyTop(floor)
         self._unit_per_value = unit_per_value
-        self._hover_text: HoverText = lambda time_s, share: ""
+        self._lines_at: LinesAt = lambda time_s, share: []
+        self._picture = Picture()
+        self._timeline = Timeline()
         self._markers: tuple[Marker, ...] = ()
-        self._shown_top = 0.0
+        self._has_time_labels = True
         self._is_blank = False
-        self.enableMouse(False)
+        self._is_focused = False
+        self._time_view = TimeView(self)
+        self._axes_key: object = None
+        self._axes_layer = QPixmap()
+        self._layer: QPixmap | None = None
+        self._drag_from: QPointF | None = None
         # The frame around it takes the focus and says the chart's text; one stop is enough.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(self.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(12 * STEP_PX)
-        self._view = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
-        self._view.setRange(xRange=(-WINDOW_S, 0), yRange=(0, _HEADROOM), padding=0)
-        self._view.disableAutoRange()
-        self._left, self._bottom = pg.AxisItem("left"), pg.AxisItem("bottom")
-        self._lay_out()
-        self._grid = self.add_curve(-10)
-        self._change_lines = self.add_curve(10)
-        self._grid.setData([], [])
-        self.show_time_labels(True)
-        self._measure()
-        self.set_palette(DARK)
-        self._show_top()
 
     # --- What is in it ------------------------------------------------------------------
 
-    def add_curve(self, z: float, is_broken: bool = False) -> pg.PlotCurveItem:
-        """A curve above those of lower ``z``; draw it with ``draw``.
+    def share_time(self, time_view: TimeView) -> None:
+        """Be navigated together with other plots."""
+        self._time_view.deleteLater()
+        self._time_view = time_view
+        time_view.cursor_moved.connect(self.update)
 
-        Args:
-            z: Place in the stack.
-            is_broken: Whether its pen is dashed or dotted.
-        """
-        curve = pg.PlotCurveItem(connect="finite", antialias=False)
-        # Lines piece by piece are the fastest, but each piece begins its dashes anew.
-        curve.setSegmentedLineMode("off" if is_broken else "on")
-        curve.setZValue(z)
-        self._view.addItem(curve, ignoreBounds=True)
-        return curve
+    def show_picture(
+        self, picture: Picture, timeline: Timeline, markers: Sequence[Marker] = ()
+    ) -> None:
+        """Show other data; the value axis follows the highest value."""
+        highest = None if picture.top is None else picture.top * self._unit_per_value
+        self._steady.follow(highest, timeline.now_s, is_still=not timeline.is_following)
+        self._picture, self._timeline, self._markers = picture, timeline, tuple(markers)
+        self._renew()
 
-    def add_dots(self, z: float) -> pg.ScatterPlotItem:
-        """Dots whose places are given in seconds and shares of the axis."""
-        dots = pg.ScatterPlotItem(pxMode=True, pen=None, symbol="o", size=DOT_PX)
-        dots.setZValue(z)
-        self._view.addItem(dots, ignoreBounds=True)
-        return dots
+    def set_lines_at(self, lines_at: LinesAt) -> None:
+        """What there is to say at a time (seconds) and a share of the axis, a line each."""
+        self._lines_at = lines_at
 
-    def add_level(self, z: float = 5) -> pg.InfiniteLine:
-        """A horizontal line for a limit, hidden until ``place_level`` puts it somewhere."""
-        line = pg.InfiniteLine(angle=0, movable=False)
-        line.setZValue(z)
-        line.hide()
-        self._view.addItem(line, ignoreBounds=True)
-        return line
+    def show_time_labels(self, is_shown: bool) -> None:
+        """Whether the labels of the time axis are shown; the axis itself always is."""
+        self._has_time_labels = is_shown
+        self._renew()
 
-    def draw(self, curve: pg.PlotCurveItem, times_s: Floats, values: Floats) -> None:
-        """Show a series in a curve; ``follow`` first."""
-        x, y = drawable(times_s, values, self._unit_per_value / self._steady.top)
-        curve.setData(x, y, connect="finite", skipFiniteCheck=False)
+    def set_blank(self, is_blank: bool) -> None:
+        """Whether all but the axes is left out, since there is nothing to hold against them."""
+        self._is_blank = is_blank
+        self._renew()
 
-    def place_level(self, line: pg.InfiniteLine, value: float | None) -> None:
-        """Put a limit at ``value``; None, or one beyond the axis, hides it."""
-        share = self.share(value) if value is not None and np.isfinite(value) else None
-        is_inside = share is not None and 0 <= share <= _HEADROOM and not self._is_blank
-        line.setVisible(is_inside)
-        if is_inside:
-            line.setValue(share)
+    def set_focused(self, is_focused: bool) -> None:
+        """Whether keys go to this chart: shown by a line around its plot."""
+        self._is_focused = is_focused
+        self.update()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours for everything but the series."""
+        self._colours = palette
+        self._renew()
 
     def share(self, value: float) -> float:
         """Where ``value`` stands on the axis: 0 at the bottom, 1 at the top tick."""
         return value * (self._unit_per_value / self._steady.top)
 
     @property
+    def axes(self) -> Axes:
+        """The labels of both axes."""
+        shown = () if self._is_blank else tuple(ticks(self._steady.top))
+        if not self._has_time_labels:
+            return Axes(shown)
+        width = self.geometry_now.area.width()
+        room = label_room(self._metrics(), width, self._timeline.is_relative)
+        return Axes(shown, tuple(self._timeline.labels(room)))
+
+    @property
+    def geometry_now(self) -> Geometry:
+        """Where times and values lie now."""
+        area = plot_area(QRectF(self.rect()), self._metrics(), self._has_time_labels)
+        return Geometry(area, self._timeline.length_s, self._unit_per_value / self._steady.top)
+
+    @property
+    def picture(self) -> Picture:
+        """What is shown between the axes."""
+        return self._picture
+
+    @property
+    def timeline(self) -> Timeline:
+        """The time axis."""
+        return self._timeline
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The changes shown."""
+        return self._markers
+
+    @property
+    def top(self) -> float:
+        """The top tick of the value axis, in its unit."""
+        return self._steady.top
+
+    @property
     def edge_value(self) -> float:
-        """The value at the upper edge, just above the top tick; ``follow`` first."""
-        return _EDGE * self._steady.top / self._unit_per_value
-
-    def follow(self, highest: float | None, now_s: float) -> None:
-        """Let the axis follow the highest value that is to be shown."""
-        scaled = None if highest is None else highest * self._unit_per_value
-        self._steady.follow(scaled, now_s)
-        if self._steady.top != self._shown_top:
-            self._show_top()
-
-    def set_markers(self, markers: Sequence[Marker]) -> None:
-        """Dashed lines where a setting changed."""
-        self._markers = tuple(markers)
-        x = np.repeat([marker.at_s for marker in markers], 3)
-        y = np.tile([0.0, _HEADROOM, np.nan], len(markers))
-        self._change_lines.setData(x, y, connect="finite")
-
-    def set_hover_text(self, hover_text: HoverText) -> None:
-        """What the hover card says at a time (seconds) and a share of the axis; empty for none."""
-        self._hover_text = hover_text
-
-    def show_time_labels(self, is_shown: bool) -> None:
-        """Whether the labels of the time axis are shown; the axis itself always is."""
-        self._bottom.setStyle(showValues=is_shown)
-        self._measure()
-
-    def set_blank(self, is_blank: bool) -> None:
-        """Whether all but the axes is left out, since there is nothing to hold against them."""
-        self._is_blank = is_blank
-        self._change_lines.setVisible(not is_blank)
-        self._show_top()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Use these colours for everything but the series."""
-        self._colours = palette
-        self.setBackground(palette.panel)
-        for axis in (self._left, self._bottom):
-            axis.setPen(pen(palette.line))
-            axis.setTextPen(pen(palette.muted))
-        self._grid.setPen(pen(palette.line))
-        change = mixed(palette.muted, palette.panel, 0.3)
-        self._change_lines.setPen(pen(change, 1.0, Qt.PenStyle.DashLine))
+        """The value at the upper edge, just above the top tick."""
+        return self.geometry_now.edge_value
 
     def axis_width(self) -> int:
         """Pixels left of the plot that the value axis takes."""
-        return int(self._left.width())
+        return axis_width(self._metrics())
 
     def axis_height(self) -> int:
         """Pixels below the plot that the time axis takes."""
-        return int(self._bottom.height())
+        return axis_height(self._metrics(), self._has_time_labels)
 
-    # --- Qt -----------------------------------------------------------------------------
+    # --- What it says -------------------------------------------------------------------
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to whatever scrolls around the chart."""
-        event.ignore()
+    def lines_at_cursor(self) -> list[str]:
+        """When the crosshair stands and what is there; empty where it does not stand here."""
+        time_s = self._cursor_time_s()
+        return [] if time_s is None else self._lines(time_s, None)
+
+    def card_at(self, place: QPointF) -> str:
+        """What the card at a place of the plot says, as HTML; empty outside of it."""
+        geometry = self.geometry_now
+        if self._is_blank or not geometry.area.adjusted(0, -2 * STEP_PX, 0, 0).contains(place):
+            return ""
+        lines = self._lines(geometry.time_at(place.x()), geometry.share_at(place.y()))
+        # Names of models and files come from outside: shown as text, whatever they hold.
+        return "<br>".join(escape(line) for line in lines)
+
+    def near(self) -> tuple[float, float]:
+        """Seconds and shares of the axis that count as near the pointer."""
+        geometry = self.geometry_now
+        top_share = geometry.share_at(geometry.area.bottom() - _NEAR_PX)
+        return _NEAR_PX / geometry.px_per_s, top_share
+
+    def _lines(self, time_s: float, share: float | None) -> list[str]:
+        change = self._change_near(time_s)
+        if change is not None:
+            return [self._timeline.moment(change.time_s), *change.lines()]
+        lines = self._lines_at(time_s, share)
+        return [self._timeline.moment(time_s), *lines] if lines else []
+
+    def _change_near(self, time_s: float) -> Change | None:
+        reach_s, _ = self.near()
+        shown = changes(self._markers, self.geometry_now.px_per_s)
+        near = min(shown, key=lambda change: abs(change.time_s - time_s), default=None)
+        return near if near is not None and abs(near.time_s - time_s) <= reach_s else None
+
+    def _cursor_time_s(self) -> float | None:
+        """Seconds before the right edge at which the crosshair stands."""
+        cursor_s = self._time_view.cursor_s
+        if cursor_s is None or self._is_blank or not self._timeline.stretch.holds(cursor_s):
+            return None
+        return cursor_s - self._timeline.stretch.until_s
+
+    # --- Qt: painting -------------------------------------------------------------------
+
+    def minimumSizeHint(self) -> QSize:
+        """Any size will do."""
+        return QSize(self.axis_width() + 12 * STEP_PX, 12 * STEP_PX)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The data as it was drawn last, and the crosshair over it."""
+        if self._layer is None:
+            self._layer = self._drawn()
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._layer)
+        if self._is_focused:
+            painter.setPen(QPen(QColor(self._colours.accent)))
+            painter.drawRect(self.geometry_now.area.adjusted(0, 0, 1, 0))
+        time_s = self._cursor_time_s()
+        if time_s is not None:
+            self._paint_cursor(painter, time_s)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Draw anew."""
+        super().resizeEvent(event)
+        self._renew()
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure the labels again in another font."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange and hasattr(self, "_bottom"):
-            self._measure()
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._axes_key = None
+            self._renew()
 
-    def viewportEvent(self, event: QEvent) -> bool:
+    def _renew(self) -> None:
+        self._layer = None
+        self.update()
+
+    def _drawn(self) -> QPixmap:
+        """Axes and data."""
+        layer = self._axes_drawn().copy()
+        geometry = self.geometry_now
+        painter = QPainter(layer)
+        painter.setFont(small_font(self.font()))
+        if not self._is_blank:
+            shown = changes(self._markers, geometry.px_per_s)
+            paint_changes(painter, geometry, shown, self._colours)
+            Brush(painter, geometry).picture(self._picture)
+        painter.end()
+        return layer
+
+    def _axes_drawn(self) -> QPixmap:
+        """Background, grid and labels; drawn anew only where one of them changed."""
+        ratio, axes = self.devicePixelRatioF(), self.axes
+        key = (self.size().toTuple(), ratio, self._colours, axes, self._timeline.length_s)
+        if key != self._axes_key:
+            layer = QPixmap(self.size() * ratio)
+            layer.setDevicePixelRatio(ratio)
+            layer.fill(QColor(self._colours.panel))
+            painter = QPainter(layer)
+            painter.setFont(small_font(self.font()))
+            axes.paint(painter, self.geometry_now, self._colours)
+            painter.end()
+            self._axes_layer, self._axes_key = layer, key
+        return self._axes_layer
+
+    def _paint_cursor(self, painter: QPainter, time_s: float) -> None:
+        geometry = self.geometry_now
+        x = geometry.x_of(time_s)
+        painter.setPen(QPen(QColor(self._colours.text)))
+        painter.drawLine(QLineF(x, geometry.area.top(), x, geometry.area.bottom()))
+        brush = Brush(painter, geometry)
+        reach_s, _ = self.near()
+        for series in self._picture.series:
+            if series.look == "line" and not series.is_broken:
+                value = value_near(series, time_s, reach_s)
+                if value is not None:
+                    y = float(geometry.y(np.array([value]))[0])
+                    brush.mark("circle", x, y, series.colour)
+
+    def _metrics(self) -> QFontMetricsF:
+        return QFontMetricsF(small_font(self.font()))
+
+    # --- Qt: pointer --------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
         """Show the hover card of the place under the pointer."""
         if isinstance(event, QHelpEvent):
-            text = self.hover_text_at(event.pos())
+            text = self.card_at(QPointF(event.pos()))
             if text:
-                QToolTip.showText(event.globalPos(), text, self.viewport())
+                QToolTip.showText(event.globalPos(), text, self)
             else:
                 QToolTip.hideText()
             return True
-        return bool(super().viewportEvent(event))
+        return super().event(event)
 
-    @property
-    def view(self) -> pg.ViewBox:
-        """The area between the axes: seconds across, shares of the axis up."""
-        return self._view
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom around the pointer; sideways, or with Shift, pan."""
+        turn, pixels = event.angleDelta(), event.pixelDelta()
+        geometry = self.geometry_now
+        sideways = turn.x() if abs(turn.x()) > abs(turn.y()) else 0
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            sideways = sideways or turn.y()
+        if sideways:
+            # A touchpad knows pixels; a notch of a wheel is a tenth of what is shown.
+            share = pixels.x() / geometry.area.width() if pixels.x() else sideways / _NOTCH / 10
+            self._time_view.pan(-share * self._timeline.length_s)
+        elif turn.y():
+            self._time_view.zoom(_ZOOM ** (turn.y() / _NOTCH), self._share_at(event.position()))
+        event.accept()
 
-    def hover_text_at(self, place: QPoint) -> str:
-        """What the card at a place of the viewport says, as HTML; empty outside the plot."""
-        at = self._view.mapSceneToView(self.mapToScene(place))
-        if not (-WINDOW_S <= at.x() <= 0 and 0 <= at.y() <= _HEADROOM):
-            return ""
-        reach_s = _NEAR_PX * self._view.viewPixelSize()[0]
-        near = min(self._markers, key=lambda m: abs(m.at_s - at.x()), default=None)
-        if near is not None and abs(near.at_s - at.x()) <= reach_s:
-            text = f"{-near.at_s:.0f} s ago\n{near.text}"
-        else:
-            text = self._hover_text(at.x(), at.y())
-        # Names of models and files come from outside: shown as text, whatever they hold.
-        return "<br>".join(escape(line) for line in text.splitlines())
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to drag."""
+        self.pressed.emit()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._drag_from = event.position()
+        event.accept()
 
-    def near(self) -> tuple[float, float]:
-        """Seconds and shares of the axis that count as near the pointer."""
-        width, height = self._view.viewPixelSize()
-        return _NEAR_PX * width, _NEAR_PX * height
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Pan while dragged; the crosshair is below the pointer."""
+        if self._drag_from is not None:
+            moved = event.position().x() - self._drag_from.x()
+            self._drag_from = event.position()
+            if moved:
+                self._time_view.pan(-moved / self.geometry_now.px_per_s)
+        is_inside = self.geometry_now.area.adjusted(-1, -2 * STEP_PX, 1, 1).contains(
+            event.position()
+        )
+        self._time_view.point_at(self._share_at(event.position()) if is_inside else None)
 
-    # --- Inside -------------------------------------------------------------------------
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End dragging."""
+        self._drag_from = None
 
-    def _lay_out(self) -> None:
-        """Axes left of and below the view; pyqtgraph's PlotItem would bring menus and buttons."""
-        grid = QGraphicsGridLayout()
-        grid.setSpacing(0)
-        grid.setContentsMargins(0, 0, 4 * STEP_PX, 0)
-        grid.addItem(self._left, 0, 0)
-        grid.addItem(self._view, 0, 1)
-        grid.addItem(self._bottom, 1, 1)
-        whole = pg.GraphicsWidget()
-        whole.setLayout(grid)
-        self.setCentralWidget(whole)
-        for axis in (self._left, self._bottom):
-            axis.linkToView(self._view)
-            axis.setZValue(0.5)
-            axis.setStyle(
-                tickLength=0, autoExpandTextSpace=False, hideOverlappingLabels=_LABEL_REACH_PX
-            )
-            axis.setStyle(tickTextOffset=STEP_PX)
-        self._bottom.setTicks([list(_TIME_TICKS)])
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Back to the last two minutes."""
+        self._time_view.reset()
 
-    def _measure(self) -> None:
-        font = small_font(self.font())
-        metrics = QFontMetrics(font)
-        for axis in (self._left, self._bottom):
-            axis.setTickFont(font)
-        # The widest label of any chart, so that the plots of all begin at the same place.
-        self._left.setWidth(metrics.horizontalAdvance("00,000") + 2 * STEP_PX)
-        has_labels = self._bottom.style["showValues"]
-        # Without labels just the lower half of the value axis' 0.
-        self._bottom.setHeight(metrics.height() + STEP_PX if has_labels else 2 * STEP_PX)
+    def leaveEvent(self, event: QEvent) -> None:
+        """Take the crosshair away."""
+        self._time_view.point_at(None)
+        super().leaveEvent(event)
 
-    def _show_top(self) -> None:
-        self._shown_top = self._steady.top
-        marks = [] if self._is_blank else ticks(self._shown_top)
-        self._left.setTicks([[(0.0, "0"), *marks] if marks else []])
-        x = np.tile([-WINDOW_S, 0.0, np.nan], len(marks))
-        y = np.repeat([share for share, _ in marks], 3)
-        self._grid.setData(x, y, connect="finite")
+    def _share_at(self, place: QPointF) -> float:
+        area = self.geometry_now.area
+        return min(1.0, max(0.0, (place.x() - area.left()) / area.width()))

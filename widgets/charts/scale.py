@@ -56,15 +56,16 @@ class SteadyTop:
         """The top now."""
         return self._top
 
-    def follow(self, highest: float | None, now_s: float) -> float:
+    def follow(self, highest: float | None, now_s: float, is_still: bool = False) -> float:
         """Take the highest value shown now and return the top.
 
         Args:
             highest: Finite; None where nothing is shown.
             now_s: Any monotonic clock, seconds.
+            is_still: Whether the window stands still, so that there is nothing to wait for.
         """
         wanted = max(highest or 0.0, self._floor)
-        if wanted > self._top:
+        if wanted > self._top or is_still:
             self._top = nice_top(wanted)
             self._roomy_since_s = None
         elif (smaller := max(nice_top(wanted * _ROOM), self._floor)) < self._top:

@@ -2,139 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from engine_bridge.metrics.meters import Marker, TpotView
+from engine_bridge.metrics.meters import TpotView
 from engine_bridge.metrics.stream_meter import StreamSeries
 from resources.theme import mixed
-from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
-from widgets.charts.plot import DOT_PX, LINE_PX, TimePlot, pen
+from widgets.charts.picture import Level, Mark, Picture, Series, value_near
+from widgets.charts.plot import LINE_PX
+from widgets.charts.sheet import Unit
 from widgets.charts.words import milliseconds, tok_per_s
 from widgets.legend_line import Entry
 
 # More lines than this cannot be told apart; the figures still count every stream.
 _LINES = 12
-# Thick lines cost twice the time; where there are many they also hide each other.
+# Where there are many, thick lines hide each other.
 _THICK_LINES = 4
 # A stream is known by colour and by the mark at the end of its line; glyphs for the legend.
-_MARKS = ("o", "s", "t1", "d", "t", "star")
-_GLYPHS = ("●", "■", "▲", "◆", "▼", "★")
+_MARKS: tuple[tuple[Mark, str], ...] = (
+    ("circle", "●"),
+    ("square", "■"),
+    ("triangle", "▲"),
+    ("diamond", "◆"),
+    ("triangle down", "▼"),
+    ("star", "★"),
+)
 # Gaps at p99 can be a hundred times TPOT, while a prompt is read: the axis is made for TPOT, and
 # follows them up to this many times as far.
 _ITL_REACH = 3.0
 
 
-class _Lines(NamedTuple):
-    """The two curves of a stream."""
-
-    tpot: pg.PlotCurveItem
-    itl: pg.PlotCurveItem
-
-
-class TpotChart(ChartFrame):
+class TpotChart(ChartFrame[TpotView]):
     """How fast the text flows, stream by stream."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty chart."""
         super().__init__(
             "TPOT",
-            TimePlot(floor=2.0, unit_per_value=1000.0),
+            Unit("ms", 1000.0),
+            2.0,
             "A line for each slot appears here while it writes; dashed, the gaps at p99.",
             ("tpot", "itl", "stream_speed", "throughput"),
             parent=parent,
         )
-        self._lines: list[_Lines] = []
-        self._slots: tuple[int, ...] = ()
-        self._ends = self.plot.add_dots(4)
-        self._limit = self.plot.add_level()
         self._view = TpotView()
-        self.plot.set_hover_text(self._hover_text)
-        self.set_palette(self.colours)
 
-    def set_palette(self, palette: Palette) -> None:
-        """Use these colours."""
-        super().set_palette(palette)
-        self._paint_lines()
-        self._limit.setPen(pen(palette.warning, 1.0, Qt.PenStyle.DotLine))
-
-    def set_data(
-        self, view: TpotView, markers: Sequence[Marker], now_s: float, has_words: bool = True
-    ) -> None:
-        """Draw a view.
-
-        Args:
-            view: What to draw; kept for the hover card.
-            markers: Where settings changed.
-            now_s: The time of the right edge, for an axis that shrinks slowly.
-            has_words: Whether the texts are brought up to date too.
-        """
-        self._view = view
+    def picture(self, view: TpotView) -> Picture:
+        """Two lines a stream, TPOT over its gaps; gaps beyond the axis run along its edge."""
         shown = view.streams[:_LINES]
-        top = _axis_top(shown)
-        limit = view.limit_s
-        self.plot.follow(top if limit is None else max(top or 0.0, limit), now_s)
-        self._draw_streams(shown)
-        self.show_empty(top is None)
-        self.plot.place_level(self._limit, limit)
-        self.plot.set_markers(markers)
-        if has_words:
-            self._show_words(view)
+        top, limit = _axis_top(shown), view.limit_s
+        levels = () if limit is None else (Level("Limit", limit, self.colours.warning),)
+        series = (*self._gaps(shown), *self._tpots(shown))
+        return Picture(series, levels, top if top is None else max(top, limit or 0.0))
 
-    def _draw_streams(self, streams: Sequence[StreamSeries]) -> None:
-        while len(self._lines) < len(streams):
-            self._lines.append(
-                _Lines(self.plot.add_curve(2), self.plot.add_curve(1, is_broken=True))
+    def _gaps(self, streams: Sequence[StreamSeries]) -> Iterator[Series]:
+        for stream in streams:
+            faint = mixed(self._colour(stream.slot), self.colours.panel, 0.35)
+            name = f"Slot {stream.slot + 1} p99 ITL"
+            yield Series(name, stream.itl_times_s, stream.itl_p99_s, faint, is_broken=True)
+
+    def _tpots(self, streams: Sequence[StreamSeries]) -> Iterator[Series]:
+        for place, stream in enumerate(streams):
+            yield Series(
+                f"Slot {stream.slot + 1} TPOT",
+                stream.times_s,
+                stream.tpot_s,
+                self._colour(stream.slot),
+                width_px=LINE_PX if place < _THICK_LINES else 1.0,
+                mark=_MARKS[stream.slot % len(_MARKS)][0],
             )
-        slots = tuple(series.slot for series in streams)
-        if slots != self._slots:
-            self._slots = slots
-            self._paint_lines()
-        nothing = np.zeros(0)
-        spots = []
-        for place, lines in enumerate(self._lines):
-            if place >= len(streams):
-                self.plot.draw(lines.tpot, nothing, nothing)
-                self.plot.draw(lines.itl, nothing, nothing)
-                continue
-            series = streams[place]
-            self.plot.draw(lines.tpot, series.times_s, series.tpot_s)
-            # Gaps beyond the axis run along its upper edge; their figure is in the words.
-            itl = np.minimum(series.itl_p99_s, self.plot.edge_value)
-            self.plot.draw(lines.itl, series.itl_times_s, itl)
-            finite = np.flatnonzero(np.isfinite(series.tpot_s))
-            if finite.size:
-                spots.append(self._spot(series, int(finite[-1])))
-        self._ends.setData(spots)
-
-    def _spot(self, series: StreamSeries, place: int) -> dict[str, object]:
-        return {
-            "pos": (series.times_s[place], self.plot.share(float(series.tpot_s[place]))),
-            "symbol": _MARKS[series.slot % len(_MARKS)],
-            "brush": QColor(self._colour(series.slot)),
-            "size": DOT_PX,
-        }
-
-    def _paint_lines(self) -> None:
-        for place, (slot, lines) in enumerate(zip(self._slots, self._lines, strict=False)):
-            colour = self._colour(slot)
-            faint = mixed(colour, self.colours.panel, 0.35)
-            lines.tpot.setPen(pen(colour, LINE_PX if place < _THICK_LINES else 1.0))
-            lines.itl.setPen(pen(faint, 1.0, Qt.PenStyle.DashLine))
 
     def _colour(self, slot: int) -> str:
         streams = self.colours.streams
         return streams[slot % len(streams)]
 
-    def _show_words(self, view: TpotView) -> None:
+    def say(self, view: TpotView) -> None:
+        """The median of the active streams, and what all of them deliver."""
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
         parts = []
         if view.itl_p99_s is not None:
@@ -150,7 +96,7 @@ class TpotChart(ChartFrame):
             parts.append(f"{len(view.streams) - _LINES} more streams not drawn")
         legend = [
             Entry(
-                f"{_GLYPHS[series.slot % len(_GLYPHS)]} {series.slot + 1}",
+                f"{_MARKS[series.slot % len(_MARKS)][1]} {series.slot + 1}",
                 ink=self._colour(series.slot),
             )
             for series in view.streams[:_LINES]
@@ -158,24 +104,23 @@ class TpotChart(ChartFrame):
         value = NO_VALUE if tpot is None else milliseconds(tpot)
         self.show_words(value, " · ".join(parts), view.tpot_s is None, legend)
 
-    def _hover_text(self, time_s: float, share: float) -> str:
-        rows = []
+    def lines_at(self, time_s: float, share: float | None) -> list[str]:
+        """What every stream did at a time."""
         reach_s, _ = self.plot.near()
-        for series in self._view.streams[:_LINES]:
-            finite = np.flatnonzero(np.isfinite(series.tpot_s))
-            if not finite.size:
+        # Gaps have a row a second: the nearest may be further away than the pointer is wide.
+        reach_s = max(reach_s, 1.0)
+        series = {each.name: each for each in self.plot.picture.series}
+        lines = []
+        for stream in self._view.streams[:_LINES]:
+            name = f"Slot {stream.slot + 1}"
+            tpot = value_near(series[f"{name} TPOT"], time_s, reach_s)
+            if tpot is None:
                 continue
-            place = finite[np.abs(series.times_s[finite] - time_s).argmin()]
-            if abs(series.times_s[place] - time_s) > max(reach_s, 1.0):
-                continue
-            tpot = float(series.tpot_s[place])
-            row = f"slot {series.slot + 1}: TPOT {milliseconds(tpot)}"
-            itl = series.itl_p99_s[np.isfinite(series.itl_p99_s)]
-            near = series.itl_times_s[np.isfinite(series.itl_p99_s)]
-            if itl.size:
-                row += f", p99 ITL {milliseconds(float(itl[np.abs(near - time_s).argmin()]))}"
-            rows.append(row + (f", {tok_per_s(1 / tpot)}" if tpot > 0 else ""))
-        return "\n".join(rows)
+            row = f"slot {stream.slot + 1}: TPOT {milliseconds(tpot)}"
+            itl = value_near(series[f"{name} p99 ITL"], time_s, 2 * reach_s)
+            row += "" if itl is None else f", p99 ITL {milliseconds(itl)}"
+            lines.append(row + (f", {tok_per_s(1 / tpot)}" if tpot > 0 else ""))
+        return lines
 
 
 def _axis_top(streams: Sequence[StreamSeries]) -> float | None:

@@ -1,0 +1,178 @@
+"""Paints a picture between its axes, on a screen or into a file.
+
+Thin lines are Qt's fastest by far (0.05 ms for 400 points, 1.3 ms for a line one and a half pixels
+wide), so on a screen a wider line is several thin ones side by side; files get true ones.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+
+from resources.tokens import STEP_PX
+from widgets.charts.geometry import HEADROOM, Geometry
+from widgets.charts.line import Floats, cropped, runs
+from widgets.charts.picture import Level, Mark, Picture, Series
+
+DOT_PX = 2 * STEP_PX
+"""Size of a dot that stands for one event."""
+
+# Corners of the marks on a circle of radius 1, by angle in turns and radius.
+_CORNERS: dict[Mark, tuple[tuple[float, float], ...]] = {
+    "square": tuple((turn / 8, 1.15) for turn in (1, 3, 5, 7)),
+    "triangle": tuple((turn / 12, 1.25) for turn in (3, 7, 11)),
+    "triangle down": tuple((turn / 12, 1.25) for turn in (9, 1, 5)),
+    "diamond": tuple((turn / 4, 1.25) for turn in range(4)),
+    "star": tuple(((turn + 2.5) / 10, 1.35 if turn % 2 == 0 else 0.6) for turn in range(10)),
+}
+
+
+def polygon(x: Floats, y: Floats) -> QPolygonF:
+    """Points for Qt by way of its own data format: ten times as fast as one by one."""
+    points = np.empty((x.size, 2), dtype=">f8")
+    points[:, 0], points[:, 1] = x, y
+    result = QPolygonF()
+    QDataStream(QByteArray(struct.pack(">I", x.size) + points.tobytes())) >> result
+    return result
+
+
+class Brush:
+    """Paints with one painter into one geometry."""
+
+    def __init__(self, painter: QPainter, geometry: Geometry, is_exact: bool = False) -> None:
+        """Paint with ``painter``.
+
+        Args:
+            painter: An active painter.
+            geometry: Where times and values lie.
+            is_exact: Whether lines have their true width; slower, and what a file wants.
+        """
+        self._painter = painter
+        self._geometry = geometry
+        self._is_exact = is_exact
+
+    def picture(self, picture: Picture) -> None:
+        """Paint everything inside the axes; nothing outside of them is touched."""
+        self._painter.save()
+        self._painter.setClipRect(self._geometry.area.adjusted(0, 0, DOT_PX / 2, DOT_PX / 2))
+        self._bands([series for series in picture.series if series.look == "area"])
+        for series in picture.series:
+            if series.look == "line":
+                self._line(series)
+        for series in picture.series:
+            if series.look == "dots":
+                self._dots(series)
+            elif series.mark:
+                self._end(series)
+        self._levels(picture.levels)
+        self._painter.restore()
+
+    def mark(self, shape: Mark, x: float, y: float, colour: str) -> None:
+        """One mark, ``DOT_PX`` wide."""
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(QColor(colour))
+        radius = DOT_PX / 2
+        if shape not in _CORNERS:
+            self._painter.drawEllipse(QPointF(x, y), radius, radius)
+            return
+        self._painter.drawPolygon(
+            [
+                QPointF(
+                    x + radius * size * math.cos(math.tau * turn),
+                    y - radius * size * math.sin(math.tau * turn),
+                )
+                for turn, size in _CORNERS[shape]
+            ]
+        )
+
+    def _bands(self, bands: Sequence[Series]) -> None:
+        """Series stacked on each other; one whose values are 0 all along is left out."""
+        if not bands:
+            return
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        below = np.zeros_like(bands[0].values)
+        for band in bands:
+            with np.errstate(all="ignore"):  # a sum beyond all numbers is a gap
+                above = below + band.values
+            if np.any(band.values != 0):
+                self._painter.setBrush(QColor(band.colour))
+                self._band(band.times_s, below, above)
+            below = above
+
+    def _band(self, times_s: Floats, below: Floats, above: Floats) -> None:
+        geometry = self._geometry
+        times, tops = cropped(times_s, above, geometry.length_s)
+        _, bottoms = cropped(times_s, below, geometry.length_s)
+        x, upper, lower = geometry.x(times), geometry.y(tops), geometry.y(bottoms)
+        # Where the upper edge has a gap the lower one must have it too, to pair them.
+        lower = np.where(np.isfinite(upper), lower, np.nan)
+        for (run_x, run_top), (_, run_low) in zip(runs(x, upper), runs(x, lower), strict=False):
+            outline_x = np.concatenate((run_x, run_x[::-1]))
+            outline_y = np.concatenate((run_top, run_low[::-1]))
+            self._painter.drawPolygon(polygon(outline_x, outline_y))
+
+    def _line(self, series: Series) -> None:
+        geometry = self._geometry
+        times, values = cropped(series.times_s, series.values, geometry.length_s)
+        pieces = [polygon(*run) for run in runs(geometry.x(times), geometry.y(values))]
+        style = Qt.PenStyle.SolidLine
+        if series.is_broken or series.is_dotted:
+            style = Qt.PenStyle.DashLine if series.is_broken else Qt.PenStyle.DotLine
+        self._stroke(pieces, series.colour, series.width_px, style)
+
+    def _stroke(
+        self, pieces: Iterable[QPolygonF], colour: str, width_px: float, style: Qt.PenStyle
+    ) -> None:
+        painter = self._painter
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = QPen(QColor(colour), width_px if self._is_exact else 1.0, style)
+        pen.setCosmetic(not self._is_exact)
+        painter.setPen(pen)
+        ratio = painter.device().devicePixelRatioF()
+        thick = 1 if self._is_exact else max(1, math.ceil(width_px * ratio))
+        for number in range(thick):
+            painter.save()
+            painter.translate(0, (number - (thick - 1) / 2) / (2 * ratio if thick == 2 else ratio))
+            for piece in pieces:
+                painter.drawPolyline(piece)
+            painter.restore()
+
+    def _dots(self, series: Series) -> None:
+        geometry = self._geometry
+        is_inside = (series.times_s >= -geometry.length_s) & (series.times_s <= 0)
+        x, y = geometry.x(series.times_s[is_inside]), geometry.y(series.values[is_inside])
+        finite = np.isfinite(y)
+        # Dots on the same pixel are one.
+        places = np.unique(np.stack([x[finite], y[finite]]).round(), axis=1)
+        for column, row in places.T.tolist():
+            self.mark("circle", column, row, series.colour)
+
+    def _end(self, series: Series) -> None:
+        """The mark at the newest value."""
+        is_shown = np.isfinite(series.values) & (series.times_s <= 0)
+        places = np.flatnonzero(is_shown & (series.times_s >= -self._geometry.length_s))
+        if places.size:
+            last = places[-1:]
+            x = float(self._geometry.x(series.times_s[last])[0])
+            self.mark(
+                series.mark, x, float(self._geometry.y(series.values[last])[0]), series.colour
+            )
+
+    def _levels(self, levels: Sequence[Level]) -> None:
+        area = self._geometry.area
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for level in levels:
+            share = level.value * self._geometry.share_per_value
+            if 0 <= share <= HEADROOM:
+                pen = QPen(QColor(level.colour), 1.0, Qt.PenStyle.DotLine)
+                pen.setCosmetic(not self._is_exact)
+                self._painter.setPen(pen)
+                y = self._geometry.y_of(share)
+                self._painter.drawLine(QLineF(area.left(), y, area.right(), y))

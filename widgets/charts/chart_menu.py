@@ -1,0 +1,49 @@
+"""What can be had of a chart beside its picture: a table, and files."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QWidget
+
+_KINDS = (
+    ("png", "Picture (PNG)", Qt.Key.Key_P),
+    ("svg", "Drawing (SVG)", Qt.Key.Key_G),
+    ("csv", "Figures (CSV)", Qt.Key.Key_V),
+)
+
+
+class ChartMenu(QMenu):
+    """The menu of one chart; its keys work while the chart has the focus.
+
+    Signals:
+        table_requested: The figures are wanted as a table.
+        export_requested: A file is wanted: ``png``, ``svg`` or ``csv``, and whether of all charts.
+    """
+
+    table_requested = Signal()
+    export_requested = Signal(str, bool)
+
+    def __init__(self, chart: QWidget, title: str) -> None:
+        """Make the menu of ``chart``, its parent."""
+        super().__init__(chart)
+        self._chart = chart
+        self.setAccessibleName(f"{title} chart")
+        table = self._add("Show as &table", QKeySequence(Qt.Key.Key_T))
+        table.triggered.connect(self.table_requested)
+        for is_all in (False, True):
+            self.addSection("Save all charts" if is_all else "Save this chart")
+            for kind, text, key in _KINDS:
+                shift = Qt.KeyboardModifier.ShiftModifier
+                keys = QKeySequence(shift | key) if is_all else QKeySequence(key)
+                self._add(f"{text}…", keys).triggered.connect(
+                    lambda _, kind=kind, is_all=is_all: self.export_requested.emit(kind, is_all)
+                )
+
+    def _add(self, text: str, keys: QKeySequence) -> QAction:
+        action = self.addAction(text)
+        action.setShortcut(keys)
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.setShortcutVisibleInContextMenu(True)
+        self._chart.addAction(action)
+        return action

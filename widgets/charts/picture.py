@@ -1,0 +1,74 @@
+"""What a chart draws, whoever draws it: the window, a file, a table. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from widgets.charts.line import Floats
+
+Look = Literal["line", "area", "dots"]
+Mark = Literal["", "circle", "square", "triangle", "diamond", "triangle down", "star"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series in the base unit of its chart.
+
+    Attributes:
+        name: For legends, tables and columns.
+        times_s: (n,) seconds before the right edge, ascending.
+        values: (n,); what is not finite is a gap.
+        colour: ``#RRGGBB``.
+        look: A line, a band that is stacked on those before it, or a dot for each value.
+        width_px: Of a line.
+        is_broken: Whether a line is dashed.
+        is_dotted: Whether a line is dotted, as predictions are.
+        mark: Shape at the newest value of a line.
+    """
+
+    name: str
+    times_s: Floats
+    values: Floats
+    colour: str
+    look: Look = "line"
+    width_px: float = 1.0
+    is_broken: bool = False
+    is_dotted: bool = False
+    mark: Mark = ""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A limit: a dotted line across."""
+
+    name: str
+    value: float
+    colour: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Everything inside the axes.
+
+    Attributes:
+        series: In the order in which they are painted.
+        levels: Limits.
+        top: What the axis has to reach; None where nothing is shown.
+    """
+
+    series: tuple[Series, ...] = ()
+    levels: tuple[Level, ...] = ()
+    top: float | None = None
+
+
+def value_near(series: Series, time_s: float, reach_s: float) -> float | None:
+    """The finite value nearest to a time; None where none is within reach."""
+    finite = np.flatnonzero(np.isfinite(series.values) & np.isfinite(series.times_s))
+    if not finite.size:
+        return None
+    away_s = np.abs(series.times_s[finite] - time_s)
+    place = int(away_s.argmin())
+    return float(series.values[finite[place]]) if away_s[place] <= reach_s else None
