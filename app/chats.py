@@ -42,6 +42,8 @@ class Request:
         number: ``request_id`` of the protocol.
         conversation: Whose answer it is.
         sent_ns: When the user pressed Enter.
+        is_continuing: The answer had begun before.
+        thought_before_tok: Tokens of it that were thought before.
         first_token_ns: When the engine had the first token, 0 before.
         arrived_ns: When its text arrived here, 0 before.
         painted_ns: When it was painted, 0 before.
@@ -50,6 +52,8 @@ class Request:
     number: int
     conversation: Conversation
     sent_ns: int
+    is_continuing: bool = False
+    thought_before_tok: int = 0
     first_token_ns: int = 0
     arrived_ns: int = 0
     painted_ns: int = 0
@@ -268,7 +272,9 @@ class Chats(QObject):
     # --- Inside -------------------------------------------------------------------------
 
     def _request(self, conversation: Conversation, sent_ns: int, *, is_continuing: bool) -> None:
-        request = Request(next(self._request_numbers), conversation, sent_ns)
+        request = Request(next(self._request_numbers), conversation, sent_ns, is_continuing)
+        if conversation.last is not None:
+            request.thought_before_tok = conversation.last.think_tok
         self._requests[request.number] = request
         self.request_sent.emit(request.number, sent_ns)
         self.answer_opened.emit(conversation.id)
@@ -303,12 +309,17 @@ class Chats(QObject):
         self.answer_queued.emit(request.conversation.id, event.position)
 
     def _on_started(self, request: Request, event: Event) -> None:
+        assert isinstance(event, RequestStarted)
+        last = request.conversation.last
+        if last is not None and not request.is_continuing:
+            last.starts_in_thought = event.starts_in_thought
         self.answer_started.emit(request.conversation.id, event)
 
     def _on_tokens(self, request: Request, event: Event) -> None:
         assert isinstance(event, TokensDelivered)
         if not request.first_token_ns and event.step_ns:
             request.first_token_ns = event.step_ns[0]
+        self._note_thought(request, event.think_tok)
         if event.text:
             request.arrived_ns = request.arrived_ns or time.perf_counter_ns()
             request.conversation.append(event.text)
@@ -319,9 +330,15 @@ class Chats(QObject):
         assert isinstance(event, RequestFinished)
         del self._requests[request.number]
         note, _ = end_text(event)
+        self._note_thought(request, event.timing.think_tok)
         request.conversation.finish(event.reason, answer_figures(event.timing), note or "")
         self.answer_finished.emit(request.conversation.id, event, request)
         self.conversation_touched.emit(request.conversation.id)
+
+    def _note_thought(self, request: Request, think_tok: int) -> None:
+        last = request.conversation.last
+        if last is not None and think_tok:
+            last.think_tok = request.thought_before_tok + think_tok
 
     def _on_refused(self, request: Request, event: Event) -> None:
         assert isinstance(event, Refused)

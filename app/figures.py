@@ -41,7 +41,7 @@ def speed_text(tok_per_s: float) -> str:
 
 
 def answer_figures(timing: RequestTiming) -> str:
-    """TTFT, TPOT, speed, prompt and drafts; what was not measured is left out."""
+    """TTFT, TPOT, speed, prompt, thought and drafts; what was not measured is left out."""
     parts = []
     if timing.ttft_s is not None:
         parts.append(f"TTFT {seconds_text(timing.ttft_s)}")
@@ -51,7 +51,8 @@ def answer_figures(timing: RequestTiming) -> str:
     parts.append(
         f"prompt {timing.prompt_tok:,} ({timing.reused_tok:,} reused, {computed:,} computed)"
     )
-    parts.append(f"{timing.new_tok:,} new")
+    thought = f" ({timing.think_tok:,} thought)" if timing.think_tok else ""
+    parts.append(f"{timing.new_tok:,} new{thought}")
     if timing.drafted_tok:
         share = timing.accepted_tok / timing.drafted_tok
         parts.append(

@@ -21,6 +21,8 @@ from widgets.message_user import WHOLE_CHARS, UserMessage
 
 # A place costs about 0.1 ms; the event loop gets its turn between two pieces.
 _PIECE_ROWS = 100
+# So many are built at once: a question that was just asked is seen at once.
+_FEW_ROWS = 2
 
 
 class ChatRows(QObject):
@@ -94,11 +96,15 @@ class ChatRows(QObject):
         Args:
             records: Oldest first; a message is known again by its number.
         """
-        self._take_earlier()
         kept = self._kept(records)
-        if kept < len(self._area.rows):
-            self._area.remove_rows_from(kept)
-        for row, record in zip(self._area.rows, records, strict=False):
+        if kept < len(self._earlier) or not kept:
+            self.clear()
+            kept = 0
+        else:
+            self._area.remove_rows_from(kept - len(self._earlier))
+        self._earlier[:] = records[: len(self._earlier)]
+        standing = records[len(self._earlier) : kept]
+        for row, record in zip(self._area.rows, standing, strict=True):
             row.set_branch(record.branch)
         new = records[kept:]
         if not kept:
@@ -106,8 +112,12 @@ class ChatRows(QObject):
             new = new[-_PIECE_ROWS:]
             if self._earlier:
                 self._timer.start()
+        is_few = len(new) <= _FEW_ROWS
         for record in new:
-            self._area.add_row(self._place(record))
+            if is_few:
+                self.add(record)
+            else:
+                self._area.add_row(self._place(record))
 
     def remove_last(self, count: int) -> None:
         """Take the newest ``count`` messages away."""
@@ -164,11 +174,12 @@ class ChatRows(QObject):
     # --- Inside -------------------------------------------------------------------------------
 
     def _kept(self, records: Sequence[Record]) -> int:
-        """How many rows from the first on stand there already."""
+        """How many messages from the first on are there already."""
+        branches = [record.branch for record in self._earlier]
+        branches += [row.branch for row in self._area.rows]
         kept = 0
-        for row, record in zip(self._area.rows, records, strict=False):
-            number = record.branch.turn_id
-            if not number or row.branch.turn_id != number:
+        for branch, record in zip(branches, records, strict=False):
+            if not branch.turn_id or branch.turn_id != record.branch.turn_id:
                 break
             kept += 1
         return kept
@@ -186,19 +197,11 @@ class ChatRows(QObject):
         lines = text.count("\n") + len(text) * metrics.averageCharWidth() // width + 3
         return lines * metrics.lineSpacing() + 2 * STEP_PX
 
-    def _take_earlier(self) -> None:
-        """Let all messages stand there, also those that were to come piece by piece."""
-        while self._earlier:
-            self._put_piece()
-
-    def _put_piece(self) -> None:
+    def _on_timer_timeout(self) -> None:
         piece = self._earlier[-_PIECE_ROWS:]
         del self._earlier[-_PIECE_ROWS:]
         self._area.put_rows_first([self._place(record) for record in piece])
-
-    def _on_timer_timeout(self) -> None:
         if self._earlier:
-            self._put_piece()
             self._timer.start()
 
     def _build(self, record: Record) -> Message:

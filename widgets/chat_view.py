@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from resources.tokens import DARK, STEP_PX, Palette
@@ -17,6 +24,7 @@ from widgets.chat_header import ConversationHeader
 from widgets.chat_rows import ChatRows
 from widgets.chat_scroll import ConversationScroll, column_margin
 from widgets.composer import Composer, Draft, draft_of
+from widgets.composer_editor import local_paths
 from widgets.message_answer import AnswerView
 from widgets.message_notice import NoticeView
 from widgets.message_record import ALONE, AnswerRecord, Branch, Record, UserRecord
@@ -46,6 +54,8 @@ class ChatView(QWidget):
         edit_sent: Number of a question, the text that should stand in its place.
         branch_requested: Number of a message, -1 for the branch before it or 1 for the one after.
         conversation_copy_requested: The whole conversation is wanted on the clipboard.
+        attach_requested: Files are to be chosen for the draft.
+        files_dropped: Paths (list of str) of files dropped or pasted here; nothing was read.
     """
 
     sent = Signal(str)
@@ -62,6 +72,8 @@ class ChatView(QWidget):
     edit_sent = Signal(int, str)
     branch_requested = Signal(int, int)
     conversation_copy_requested = Signal()
+    attach_requested = Signal()
+    files_dropped = Signal(object)
 
     def __init__(self, palette: Palette = DARK, parent: QWidget | None = None) -> None:
         """Create an empty conversation.
@@ -78,6 +90,7 @@ class ChatView(QWidget):
         self._is_resuming = False
         self._reason: str | None = None
         self.setAccessibleName("Conversation")
+        self.setAcceptDrops(True)
         self._selection = SelectionGroup(self)
         self.header = ConversationHeader(palette)
         self.empty = EmptyConversation()
@@ -110,6 +123,8 @@ class ChatView(QWidget):
         self.composer.sent.connect(self._on_sent)
         self.composer.stop_requested.connect(self.stop_requested)
         self.composer.draft_changed.connect(self.draft_changed)
+        self.composer.attach_requested.connect(self.attach_requested)
+        self.composer.files_pasted.connect(self.files_dropped)
         self.composer.paged.connect(lambda is_down: self.messages_area.page(is_down=is_down))
         self.header.system_prompt_changed.connect(self.system_prompt_changed)
         self.empty.prompt_chosen.connect(self._on_prompt_chosen)
@@ -295,8 +310,17 @@ class ChatView(QWidget):
         """Show how many tokens of the slot's context are in use and how many are left."""
         left_tok = max(0, cap_tok - used_tok)
         is_warning = cap_tok > 0 and used_tok > NEARLY_FULL * cap_tok
-        text = f"context {used_tok:,} of {cap_tok:,} · {left_tok:,} left"
+        self.set_context_text(
+            f"context {used_tok:,} of {cap_tok:,} · {left_tok:,} left", is_warning=is_warning
+        )
+
+    def set_context_text(self, text: str, *, is_warning: bool) -> None:
+        """How much of the context is in use, in words; one line."""
         self.composer.set_context_text(text, is_warning=is_warning)
+
+    def set_context_notice(self, text: str, *, is_warning: bool) -> None:
+        """What there is to know of the context before sending; empty for nothing."""
+        self.composer.set_notice(text, is_warning=is_warning)
 
     def set_mode(self, is_completion: bool, note: str) -> None:
         """Chat, or text completion with a base model.
@@ -354,6 +378,23 @@ class ChatView(QWidget):
         self.composer.set_draft(draft_of(text))
         self.composer.submit()
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files wherever in the conversation they are dropped."""
+        if local_paths(event.mimeData()):
+            event.acceptProposedAction()
+            self.composer.show_note("Drop to attach")
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """They went elsewhere."""
+        super().dragLeaveEvent(event)
+        self.composer.show_note("")
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Say which files they are."""
+        event.acceptProposedAction()
+        self.composer.show_note("")
+        self.files_dropped.emit(local_paths(event.mimeData()))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep header and composer in the column of the text."""
         super().resizeEvent(event)
@@ -379,7 +420,8 @@ class ChatView(QWidget):
     def _order_focus(self, last: QWidget) -> None:
         """Let the composer follow ``last``, so that Shift+Tab leads back to the newest message."""
         QWidget.setTabOrder(last, self.composer.editor)
-        QWidget.setTabOrder(self.composer.editor, self.composer.button)
+        QWidget.setTabOrder(self.composer.editor, self.composer.attach_button)
+        QWidget.setTabOrder(self.composer.attach_button, self.composer.button)
 
     def _show_page(self, page: QWidget) -> None:
         if self._stack.currentWidget() is not page:

@@ -21,10 +21,11 @@ from widgets.composer_chip import PasteChip
 from widgets.composer_editor import PromptEditor
 from widgets.composer_paste import FOLD_CHARS
 from widgets.elided_label import ElidedLabel
-from widgets.theme import set_role
+from widgets.theme import icon, set_role
 
 _HINT = "Shift+Enter: new line"
 _BUSY_HINT = "Esc stops the answer"
+_ICON_PX = 4 * STEP_PX
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,12 @@ class Composer(QWidget):
         stop_requested: The button was pressed while an answer was under way.
         draft_changed: What would be sent has changed.
         paged: Page up (False) or page down (True) was pressed.
+        attach_requested: The button to attach files was pressed.
+        files_pasted: Paths of files that were pasted or dropped into the editor.
     """
 
+    attach_requested = Signal()
+    files_pasted = Signal(object)
     sent = Signal(str)
     stop_requested = Signal()
     draft_changed = Signal()
@@ -94,11 +99,15 @@ class Composer(QWidget):
         self.editor = PromptEditor()
         self.editor.setAccessibleName("Message")
         self.button = _OneSizeButton()
-        self.reason_label = QLabel()
-        self.reason_label.setTextFormat(Qt.TextFormat.PlainText)
-        self.reason_label.setWordWrap(True)
-        self.reason_label.setProperty("role", "hint-warning")
-        self.reason_label.hide()
+        self.attach_button = _OneSizeButton()
+        self.attach_button.setProperty("role", "flat")
+        self.attach_button.setIconSize(QSize(_ICON_PX, _ICON_PX))
+        self.attach_button.setAccessibleName("Attach text files")
+        self.attach_button.setToolTip("Attach text files; they can also be dropped here")
+        self.notice_label = _words("hint")
+        self.notice_label.setAccessibleName("About the context")
+        self.trouble_label = _words("hint-warning")
+        self.reason_label = _words("hint-warning")
         self.context_label = QLabel()
         self.context_label.setProperty("role", "hint")
         self.context_label.setAccessibleName("Context in use")
@@ -112,8 +121,11 @@ class Composer(QWidget):
         self.editor.recall_requested.connect(self._on_recall_requested)
         self.editor.textChanged.connect(self._on_text_changed)
         self.editor.paged.connect(self.paged)
+        self.editor.files_pasted.connect(self.files_pasted)
+        self.attach_button.clicked.connect(self.attach_requested)
         self.button.clicked.connect(self._on_button_clicked)
         self.editor.resized.connect(self._fix_button_size)
+        self.set_palette(palette)
         self._show_state()
 
     def _lay_out(self) -> None:
@@ -122,6 +134,7 @@ class Composer(QWidget):
         row = QHBoxLayout()
         row.setSpacing(2 * STEP_PX)
         row.addWidget(self.editor, 1)
+        row.addWidget(self.attach_button, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
         words = QHBoxLayout()
         words.setSpacing(3 * STEP_PX)
@@ -130,7 +143,8 @@ class Composer(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(STEP_PX)
-        layout.addWidget(self.reason_label)
+        for label in (self.reason_label, self.notice_label, self.trouble_label):
+            layout.addWidget(label)
         layout.addLayout(self._chip_row)
         layout.addLayout(row)
         layout.addLayout(words)
@@ -141,7 +155,9 @@ class Composer(QWidget):
         font.setBold(True)  # as it is while it sends; the width must do for both
         metrics = QFontMetrics(font)
         width = max(metrics.horizontalAdvance(text) for text in ("Send", "Stop"))
-        self.button.set_size(QSize(width + 8 * STEP_PX, self.editor.one_line_height()))
+        height = self.editor.one_line_height()
+        self.button.set_size(QSize(width + 8 * STEP_PX, height))
+        self.attach_button.set_size(QSize(height, height))
 
     # --- Draft --------------------------------------------------------------------------------
 
@@ -170,6 +186,15 @@ class Composer(QWidget):
             return False
         self.set_draft(draft_of(text))
         return True
+
+    def attach(self, attached: Attached) -> None:
+        """Send ``attached`` along with the message."""
+        self._add_chip(attached)
+
+    def size_bytes(self) -> int:
+        """Bytes of what would be sent, without making one text of it."""
+        typed = self.editor.toPlainText()
+        return sum(chip.size_bytes for chip in self._chips) + len(typed.encode(errors="replace"))
 
     def chips(self) -> list[PasteChip]:
         """The folded pastes, in order."""
@@ -207,6 +232,18 @@ class Composer(QWidget):
         self.reason_label.setVisible(reason is not None and not is_said_elsewhere)
         self._show_state()
 
+    def set_notice(self, text: str, *, is_warning: bool) -> None:
+        """Say what there is to know before sending; empty for nothing."""
+        _show_words(self.notice_label, text, is_warning=is_warning)
+
+    def show_trouble(self, sentence: str) -> None:
+        """Say what could not be attached, until the draft changes."""
+        _show_words(self.trouble_label, sentence, is_warning=True)
+
+    def show_note(self, text: str) -> None:
+        """A few words in place of the hint about keys; empty for that hint."""
+        self._note(text or None)
+
     def set_placeholder(self, text: str) -> None:
         """Words in the empty editor."""
         self.editor.setPlaceholderText(text)
@@ -219,6 +256,7 @@ class Composer(QWidget):
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""
         self._palette = palette
+        self.attach_button.setIcon(icon("attach", palette.muted, _ICON_PX))
         for chip in self._chips:
             chip.set_palette(palette)
 
@@ -242,6 +280,7 @@ class Composer(QWidget):
         self.editor.setFocus()
 
     def _on_text_changed(self) -> None:
+        _show_words(self.trouble_label, "", is_warning=True)
         self._show_state()
         self.draft_changed.emit()
 
@@ -277,3 +316,20 @@ def draft_of(text: str) -> Draft:
     if len(typed) > FOLD_CHARS:
         return Draft(attached=(*files, Attached("", typed)))
     return Draft(typed, files)
+
+
+def _words(role: str) -> QLabel:
+    """A line of words that is not there yet."""
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setProperty("role", role)
+    label.hide()
+    return label
+
+
+def _show_words(label: QLabel, text: str, *, is_warning: bool) -> None:
+    if label.text() != text:
+        label.setText(text)
+    set_role(label, "hint-warning" if is_warning else "hint")
+    label.setVisible(bool(text))

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, 
 
 from resources.tokens import STEP_PX, Palette
 from widgets.attached_text import Attached
-from widgets.composer_paste import described
+from widgets.composer_paste import described, utf8_bytes
 from widgets.markdown_bidi import with_marks_shown
 from widgets.theme import icon, mono_font
 
@@ -47,6 +47,7 @@ class PasteChip(QFrame):
         """
         super().__init__(parent)
         self._attached = attached
+        self.size_bytes = utf8_bytes(attached.text)
         self.setProperty("role", "raised")
         name = with_marks_shown(attached.name)
         words = f"{_shortened(name) or 'Pasted text'} · {described(attached.text)}"

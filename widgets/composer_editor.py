@@ -24,6 +24,7 @@ class PromptEditor(QPlainTextEdit):
         recall_requested: Up was pressed in the empty field.
         paged: Page up (False) or page down (True).
         resized: It has another size now.
+        files_pasted: Paths (list of str) of files that were pasted or dropped; nothing was read.
     """
 
     submitted = Signal()
@@ -32,6 +33,7 @@ class PromptEditor(QPlainTextEdit):
     recall_requested = Signal()
     paged = Signal(bool)
     resized = Signal()
+    files_pasted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Create an empty field of one line.
@@ -47,8 +49,16 @@ class PromptEditor(QPlainTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(self._fit_height)
         self._fit_height()
 
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Text, and files."""
+        return bool(local_paths(source)) or super().canInsertFromMimeData(source)
+
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Take a paste or a drop: cleaned, and folded by whoever listens where it is long."""
+        paths = local_paths(source)
+        if paths:
+            self.files_pasted.emit(paths)
+            return
         clean = cleaned(source.text())
         if clean.removed:
             self.controls_removed.emit(clean.removed)
@@ -102,3 +112,8 @@ class PromptEditor(QPlainTextEdit):
         frame = self.height() - self.viewport().height()
         text = lines * self.fontMetrics().lineSpacing() + 2 * self.document().documentMargin()
         return round(text) + frame + _SLACK_PX
+
+
+def local_paths(source: QMimeData) -> list[str]:
+    """Paths of the local files in ``source``."""
+    return [url.toLocalFile() for url in source.urls() if url.isLocalFile()]

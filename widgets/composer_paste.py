@@ -37,9 +37,14 @@ def cleaned(text: str) -> CleanText:
     return CleanText(result, removed)
 
 
+def utf8_bytes(text: str) -> int:
+    """Bytes of ``text`` in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
 def described(text: str) -> str:
     """Size and lines of ``text`` in words, e.g. ``5.0 MB · 200,000 lines``."""
-    size_bytes = len(text) if text.isascii() else len(text.encode(errors="replace"))
+    size_bytes = utf8_bytes(text)
     lines = text.count("\n") + (not text.endswith("\n"))
     return f"{_size(size_bytes)} · {lines:,} {'line' if lines == 1 else 'lines'}"
 

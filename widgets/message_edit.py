@@ -11,6 +11,7 @@ from widgets.composer_editor import PromptEditor
 
 _HINT = "Enter sends it as another branch; this one stays. Esc gives up."
 _TOO_LONG = "That text is too long to be pasted here. Attach it to a new message."
+_FILES = "Files can be attached to a new message only."
 
 
 class MessageEditor(QWidget):
@@ -57,6 +58,7 @@ class MessageEditor(QWidget):
         layout.addLayout(row)
         self.editor.submitted.connect(self._on_submitted)
         self.editor.long_text_pasted.connect(lambda _: self.hint.setText(_TOO_LONG))
+        self.editor.files_pasted.connect(lambda _: self.hint.setText(_FILES))
         self.editor.textChanged.connect(self._show_state)
         self.send_button.clicked.connect(self._on_submitted)
         self.cancel_button.clicked.connect(self.given_up)

@@ -125,8 +125,10 @@ class UserMessage(QWidget):
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""
         self._palette = palette
-        for part in (*self._runs, *self._chips):
-            part.set_palette(palette)
+        for run in self._runs:
+            run.set_palette(palette)
+        for chip in self._chips:
+            chip.set_palette(palette)
 
     def set_branch(self, branch: Branch) -> None:
         """Show which of how many questions this is; one nobody knows is not put otherwise."""

@@ -1,0 +1,77 @@
+"""Files for a message: asked for or dropped, read in the background, attached to the draft."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.background import Task
+from app.text_file import TextFileError, read_text_file
+from widgets.attached_text import Attached
+from widgets.chat_view import ChatView
+
+_MODEL_SUFFIX = ".gguf"
+
+
+class Attaching(QObject):
+    """Attaches files to the drafts of conversations.
+
+    Signals:
+        model_dropped: Path of a model file that was dropped on a conversation.
+    """
+
+    model_dropped = Signal(str)
+
+    def __init__(self, parent: QObject) -> None:
+        """Nothing is read yet."""
+        super().__init__(parent)
+        self._views: dict[Task, ChatView] = {}
+
+    def ask(self, view: ChatView) -> None:
+        """Let the user choose files for ``view``."""
+        dialog = QFileDialog(view.window(), "Attach text files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.filesSelected.connect(partial(self.attach, view))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def attach(self, view: ChatView, paths: list[str]) -> None:
+        """Read files and attach them to the draft of ``view``; a model file is told of instead."""
+        for path in paths:
+            if path.lower().endswith(_MODEL_SUFFIX):
+                self.model_dropped.emit(path)
+            else:
+                self._read(view, Path(path))
+
+    def forget(self, view: ChatView) -> None:
+        """The conversation is closed: what is still being read is for nobody."""
+        self._views = {task: other for task, other in self._views.items() if other is not view}
+
+    def _read(self, view: ChatView, path: Path) -> None:
+        view.composer.show_note(f"Reading {path.name}…")
+        task = Task(lambda _: read_text_file(path), self)
+        self._views[task] = view
+        task.succeeded.connect(partial(self._on_read, task))
+        task.failed.connect(partial(self._on_failed, task))
+        task.start()
+
+    def _on_read(self, task: Task, attached: Attached) -> None:
+        view = self._take(task)
+        if view is not None:
+            view.composer.attach(attached)
+            view.composer.show_note("")
+
+    def _on_failed(self, task: Task, error: Exception) -> None:
+        view = self._take(task)
+        if view is not None:
+            view.composer.show_note("")
+            if not isinstance(error, TextFileError):
+                raise error
+            view.composer.show_trouble(str(error))
+
+    def _take(self, task: Task) -> ChatView | None:
+        task.deleteLater()
+        return self._views.pop(task, None)
