@@ -1,0 +1,153 @@
+"""What the engine and the desk say, brought to the log a few times a second.
+
+Never holds text of a conversation: requests are counted, not quoted. What is said here may end up
+in a diagnostics file.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.desk import Desk
+from engine_bridge.engine_state import DeathReason
+from engine_bridge.protocol import (
+    Applied,
+    BandwidthMeasured,
+    Event,
+    Hello,
+    Logged,
+    Refused,
+    RequestFinished,
+)
+from widgets.log_line import Level, LogLine, log_lines
+from widgets.log_model import CAPACITY
+from widgets.log_view import LogView
+
+OWN = "TuneDeck"
+ENGINE = "engine"
+STDERR = "engine stderr"
+# A flood of lines costs the window one insertion in this time, however many they are.
+_BATCH_MS = 100
+# llama.cpp's own lines carry no level here; these words make the difference to whoever searches.
+_SOUNDS_BAD = re.compile(
+    r"ggml_assert|\berror\b|\bfail(ed|ure)?\b|abort|out of memory|terminate called|traceback"
+    r"|segmentation",
+    re.IGNORECASE,
+)
+
+
+class LogWiring(QObject):
+    """Collects lines from the desk and from whoever calls ``note``."""
+
+    def __init__(
+        self, desk: Desk, view: LogView, parent: QObject, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Listen to ``desk`` and fill ``view``; ``clock`` gives seconds since 1970."""
+        super().__init__(parent)
+        self._view = view
+        self._clock = clock
+        self._waiting: deque[LogLine] = deque(maxlen=CAPACITY)
+        self._last_death = ""
+        self._batch = QTimer(self, singleShot=True, interval=_BATCH_MS)
+        self._batch.timeout.connect(self.flush)
+        desk.client.event_received.connect(self._on_event_received)
+        desk.client.stderr_received.connect(self._on_stderr_received)
+        desk.client.engine_died.connect(self._on_engine_died)
+        desk.client.stall_suspected.connect(lambda sentence: self.note(sentence, "warning"))
+        desk.client.stall_ended.connect(lambda: self.note("The engine moves again."))
+        desk.session.model_lost.connect(lambda sentence: self.note(sentence, "warning"))
+
+    @property
+    def last_death(self) -> str:
+        """Why the engine died last, in its sentence; empty while it never did."""
+        return self._last_death
+
+    def lines(self) -> tuple[LogLine, ...]:
+        """Every line kept, those that wait for the view included, oldest first."""
+        return (*self._view.lines(), *self._waiting)[-CAPACITY:]
+
+    def note(self, sentence: str, level: Level = "info", source: str = OWN) -> None:
+        """Write ``sentence``, which must hold no text of a conversation."""
+        self._waiting.extend(log_lines(self._clock(), level, source, sentence))
+        if not self._batch.isActive():
+            self._batch.start()
+
+    def flush(self) -> None:
+        """Show what waits."""
+        self._batch.stop()
+        if self._waiting:
+            lines = list(self._waiting)
+            self._waiting.clear()
+            self._view.append(lines)
+
+    # --- What came in -------------------------------------------------------------------
+
+    def _on_event_received(self, event: Event) -> None:
+        if isinstance(event, Logged):
+            self.note(event.text, event.level, ENGINE)
+        elif isinstance(event, Refused):
+            self._note_refusal(event)
+        elif isinstance(event, RequestFinished):
+            self._note_end(event)
+        else:
+            sentence = _sentence_on(event)
+            if sentence:
+                self.note(sentence)
+
+    def _note_refusal(self, event: Refused) -> None:
+        if event.is_cancelled:
+            self.note(f"The {event.command} was cancelled.")
+        elif event.command == "generate":
+            # A template may refuse in words of the conversation.
+            self.note(f"Request {event.request_id} was refused.", "warning")
+        elif event.command != "plan":
+            self.note(f"The {event.command} was refused: {event.problem.message}", "warning")
+
+    def _note_end(self, event: RequestFinished) -> None:
+        timing = event.timing
+        level: Level = "warning" if event.reason in ("failed", "pool_full") else "info"
+        self.note(
+            f"Request {event.request_id} ended ({event.reason}): {timing.prompt_tok:,} prompt "
+            f"tokens, {timing.reused_tok:,} of them reused, {timing.new_tok:,} new.",
+            level,
+        )
+
+    def _on_stderr_received(self, text: str) -> None:
+        now_s = self._clock()
+        for line in text.split("\n"):
+            level: Level = "error" if _SOUNDS_BAD.search(line) else "info"
+            self._waiting.extend(log_lines(now_s, level, STDERR, line))
+        if not self._batch.isActive():
+            self._batch.start()
+
+    def _on_engine_died(self, reason: DeathReason) -> None:
+        self._last_death = death_sentence(reason)
+        self.note(self._last_death, "error")
+
+
+def death_sentence(reason: DeathReason) -> str:
+    """Why the engine died, without what it may have quoted of its last message."""
+    return re.sub("“.*”", "“…”", reason.sentence) if reason.kind == "broken" else reason.sentence
+
+
+def _sentence_on(event: Event) -> str:
+    """One sentence on what changed; empty for what happens all the time."""
+    match event:
+        case Hello():
+            return (
+                f"Engine {event.pid} is here: llama-cpp-python {event.binding_version}, protocol "
+                f"{event.protocol_version}."
+            )
+        case Applied(model=None):
+            return f"Applied in {event.seconds:.2f} s ({event.cost})."
+        case Applied():
+            return f"Loaded {event.model.name} in {event.seconds:.2f} s." if event.model else ""
+        case BandwidthMeasured():
+            return f"Memory reads at up to {event.peak_bytes_per_s / 1e9:.1f} GB/s ({event.how})."
+        case _:
+            return ""
