@@ -68,6 +68,7 @@ class ConversationList(QFrame):
         self._hits: list[ListedConversation] | None = None
         self._waiting: Callable[[], None] | None = None
         self._gone: set[str] = set()
+        self._brought_back = ""
         self.search = QLineEdit(self)
         self.search.setPlaceholderText("Search conversations")
         self.search.setClearButtonEnabled(True)
@@ -128,6 +129,10 @@ class ConversationList(QFrame):
     def show_problem(self, sentence: str) -> None:
         """Say that something did not work; the empty string takes that back."""
         self.problem_bar.show_sentence(sentence)
+
+    def show_note(self, sentence: str) -> None:
+        """Say something that is good to know, in the place of a problem."""
+        self.problem_bar.show_sentence(sentence, is_problem=False)
 
     def put_back(self, conversation_id: str) -> None:
         """Show a deleted conversation again: it could not be deleted, or that was undone."""
@@ -219,6 +224,7 @@ class ConversationList(QFrame):
         self.view.undo_asked.connect(self.undo_bar.undo)
         self.view.menu_asked.connect(self._on_menu_asked)
         self.view.edit_ended.connect(self._on_edit_ended)
+        self.view.selectionModel().currentChanged.connect(self._on_current_changed)
         self.undo_bar.undone.connect(self._on_undone)
 
     def _refresh(self) -> None:
@@ -231,7 +237,11 @@ class ConversationList(QFrame):
         is_search = bool(self.words())
         source = self._hits if is_search and self._hits is not None else self._entries
         rows = [row for row in source if row.id not in self._gone]
+        wanted = self._brought_back
         self.view.keep_place(lambda: self.model.show(rows, by_day=not is_search))
+        if wanted:
+            self.select(wanted)
+            self._brought_back = wanted
         self._say_count(len(rows), is_search=is_search)
         if rows:
             self._stack.setCurrentIndex(0)
@@ -310,10 +320,15 @@ class ConversationList(QFrame):
 
     def _on_undone(self, conversation_id: str) -> None:
         self._gone.discard(conversation_id)
+        # Selected as often as the list is read anew, until another one is: the next reading may be
+        # of a moment before.
+        self._brought_back = conversation_id
         self._refresh()
-        self.select(conversation_id)
         self.view.setFocus()
         self.delete_undone.emit(conversation_id)
+
+    def _on_current_changed(self) -> None:
+        self._brought_back = ""
 
     def _on_edit_ended(self) -> None:
         waiting, self._waiting = self._waiting, None

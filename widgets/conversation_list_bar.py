@@ -73,7 +73,7 @@ class UndoBar(QFrame):
 
 
 class ProblemBar(QFrame):
-    """A sentence about something that did not work, until it is closed."""
+    """A sentence about something that did not work, or is to be known, until it is closed."""
 
     def __init__(self, parent: QWidget) -> None:
         """Make a hidden bar."""
@@ -101,8 +101,9 @@ class ProblemBar(QFrame):
         """Use these colours."""
         self._close.setIcon(icon("close", palette.muted))
 
-    def show_sentence(self, sentence: str) -> None:
+    def show_sentence(self, sentence: str, *, is_problem: bool = True) -> None:
         """Show ``sentence``; the empty string hides the bar."""
+        set_role(self, "banner-warning" if is_problem else "banner-info")
         self._words.setText(sentence)
         self.setAccessibleName(sentence)
         self.setVisible(bool(sentence))
