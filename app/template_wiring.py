@@ -95,7 +95,6 @@ class TemplateWiring(QObject):
     def open(self) -> None:
         """Show the template beside the window, which goes on working."""
         self.dialog.show()
-        self.dialog.raise_()
         self.dialog.activateWindow()
         self.view.ask_trial()
 
