@@ -73,6 +73,7 @@ class Keeping(QObject):
         self._opening: set[str] = set()
         self._is_writing = False
         self._is_failing = False
+        self._is_closed = False
         self._search_number = 0
         self._writer = Worker("conversations", self)
         self._finder = Worker("conversation-search", self)
@@ -199,8 +200,11 @@ class Keeping(QObject):
         """Write what is new and end; waits at most about so long for the disk.
 
         Returns:
-            Why something is not saved; empty if all is.
+            Why something is not saved; empty if all is, and the second time.
         """
+        if self._is_closed:
+            return ""
+        self._is_closed = True
         self._timer.stop()
         self._note()
         self._chats.conversation_touched.disconnect(self._on_conversation_touched)
