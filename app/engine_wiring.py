@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QWidget
 
 from app.background import Task
 from app.desk import Desk
-from app.library.demo_model import DemoModel, cache_folder, demo_model_path
+from app.library.demo_model import DemoModel, demo_model_path
+from app.library.known_folders import list_cache_path
+from app.library.model_list import ModelList
+from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import repair_words
+from widgets.drop_target import DropTarget
 from widgets.status_banner import StatusBanner
 from widgets.top_bar import TopBar
 
@@ -26,18 +30,32 @@ _RESTART, _REPAIR, _OPEN = "restart", "repair", "open"
 class EngineWiring(QObject):
     """Loads models, shows progress, and tells of refusals and deaths with a way on."""
 
-    def __init__(self, desk: Desk, top: TopBar, banner: StatusBanner, parent: QWidget) -> None:
-        """Connect the widgets to ``desk``."""
+    def __init__(
+        self,
+        desk: Desk,
+        top: TopBar,
+        banner: StatusBanner,
+        parent: QWidget,
+        kept: KeptModels | None = None,
+    ) -> None:
+        """Connect the widgets to ``desk``.
+
+        Args:
+            desk: What they show.
+            top: The bar on top.
+            banner: Where refusals and deaths are told.
+            parent: The window; GGUF files and folders may be dropped on it.
+            kept: Recent models and the user's folders; None forgets them.
+        """
         super().__init__(parent)
         self._desk = desk
         self._session = desk.session
         self._top = top
         self._banner = banner
-        self._window = parent
+        self._kept: KeptModels = kept or UnkeptModels()
         self._refused: Refused | None = None
         self._refused_config = desk.session.wanted
-        self._recent: list[str] = []
-        self._waiting_path: str | None = None
+        self._waiting: tuple[str, Mapping[str, object] | None] | None = None
         self._demo: Task | None = None
         desk.client.state_changed.connect(self._on_state_changed)
         desk.client.engine_died.connect(self._on_engine_died)
@@ -51,17 +69,39 @@ class EngineWiring(QObject):
         self._session.wanted_changed.connect(self._on_wanted_changed)
         desk.client.stall_ended.connect(banner.dismiss)
         top.model_open_requested.connect(self.ask_for_model)
-        top.model_chosen.connect(self.load)
-        top.demo_requested.connect(self.load_demo)
         top.restart_requested.connect(self.restart)
         banner.action_requested.connect(self._on_action_requested)
+        self.models = ModelList(list_cache_path(), self)
+        self.picker = PickerWiring(
+            desk, self.models, self._kept, parent, load=self.load, load_demo=self.load_demo
+        )
+        drops = DropTarget(parent)
+        drops.file_dropped.connect(self.load)
+        drops.folder_dropped.connect(self.picker.add_folder)
+        parent.installEventFilter(self)
         top.set_model(None, None)
         top.set_state("starting")
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """End with the window what must not outlive it."""
+        if event.type() is QEvent.Type.Close:
+            self.close()
+        return super().eventFilter(watched, event)
+
+    def close(self) -> None:
+        """End the processes that list and look at models; waits at most a second for each."""
+        self.picker.close()
+        self.models.close()
+
     # --- What the user does -------------------------------------------------------------
 
-    def load(self, path: str) -> None:
-        """Load the model at ``path``, as soon as the engine answers."""
+    def load(self, path: str, values: Mapping[str, object] | None = None) -> None:
+        """Load the model at ``path``, as soon as the engine answers.
+
+        Args:
+            path: The file; of a split model any part.
+            values: Settings to change with it.
+        """
         self._banner.dismiss()
         try:
             EngineConfig.from_values({"model_path": path})
@@ -69,22 +109,15 @@ class EngineWiring(QObject):
             self._banner.show_problem(str(error), "", [(_OPEN, "Open another file…")])
             return
         if self._desk.client.state in (EngineState.STARTING, EngineState.DEAD):
-            self._waiting_path = path
+            self._waiting = (path, values)
             if self._desk.client.state is EngineState.DEAD:
                 self._desk.client.restart()
             return
-        self._session.load(path)
+        self._session.load(path, values)
 
     def ask_for_model(self) -> None:
-        """Let the user pick a GGUF file."""
-        model = self._session.model
-        folder = Path(model.path).parent if model else cache_folder()
-        dialog = QFileDialog(self._window, "Open a model file", str(folder))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
-        dialog.fileSelected.connect(self.load)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        """Let the user choose a model."""
+        self.picker.open()
 
     def load_demo(self) -> None:
         """Fetch the demo model if it is not here yet, and load it."""
@@ -116,9 +149,9 @@ class EngineWiring(QObject):
         self._banner.show_problem(str(error), "", [(_OPEN, "Open a model file…")])
 
     def _on_engine_said_hello(self, _: Hello) -> None:
-        if self._waiting_path is not None:
-            path, self._waiting_path = self._waiting_path, None
-            self._session.load(path)
+        if self._waiting is not None:
+            (path, values), self._waiting = self._waiting, None
+            self._session.load(path, values)
         else:
             self._session.reload()
 
@@ -146,8 +179,7 @@ class EngineWiring(QObject):
         self._top.set_device(self._device_words(applied, model))
         drafts = ", ".join(applied.config.spec_types)
         self._top.set_draft(f"Drafts: {drafts}" if drafts else "Drafts: off")
-        self._recent = [model.path, *[p for p in self._recent if p != model.path]][:8]
-        self._top.set_recent(self._recent)
+        self._kept.note_model(model.path)
 
     def _device_words(self, applied: Applied, model: ModelFacts) -> str:
         hello = self._desk.hello

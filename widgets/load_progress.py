@@ -10,6 +10,7 @@ from widgets.elided_label import ElidedLabel
 from widgets.theme import set_role
 
 _BAR_WIDTH_PX = 30 * STEP_PX
+_LEAST_BAR_PX = 8 * STEP_PX
 
 
 class LoadProgress(QWidget):
@@ -29,7 +30,8 @@ class LoadProgress(QWidget):
         self._bar = QProgressBar(self)
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
-        self._bar.setFixedWidth(_BAR_WIDTH_PX)
+        self._bar.setMinimumWidth(_LEAST_BAR_PX)
+        self._bar.setMaximumWidth(_BAR_WIDTH_PX)
         self._percent = QLabel(self)
         set_role(self._percent, "muted")
         cancel = QPushButton("Cancel", self)

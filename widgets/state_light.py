@@ -10,16 +10,21 @@ from engine_bridge.engine_state import EngineState
 from resources.tokens import DARK, STEP_PX, Palette
 
 _DOT_PX = 2 * STEP_PX
+_NO_MODEL = "no model"
 
 
 class StateLight(QWidget):
-    """A filled dot while the engine can answer, a ring while it cannot yet, a cross once dead."""
+    """A filled dot while the engine can answer, a ring while it cannot yet, a cross once dead.
+
+    An engine that runs without a model is a ring as well, and says so.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make a light that says ``starting``."""
         super().__init__(parent)
         self._colours = DARK
         self._state = EngineState.STARTING
+        self._word = str(self._state)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.set_state(EngineState.STARTING, "")
 
@@ -27,10 +32,11 @@ class StateLight(QWidget):
         """The state shown."""
         return self._state
 
-    def set_state(self, state: EngineState, detail: str) -> None:
-        """Show ``state``; ``detail`` is the tooltip."""
+    def set_state(self, state: EngineState, detail: str, *, is_without_model: bool = False) -> None:
+        """Show ``state``; ``detail`` is the tooltip, ``is_without_model`` is said instead."""
         self._state = state
-        self.setAccessibleName(f"Engine: {state}")
+        self._word = _NO_MODEL if is_without_model else str(state)
+        self.setAccessibleName(f"Engine: {self._word}")
         self.setAccessibleDescription(detail)
         self.setToolTip(detail)
         self.update()
@@ -43,17 +49,21 @@ class StateLight(QWidget):
     def sizeHint(self) -> QSize:
         """Room for the longest word."""
         metrics = self.fontMetrics()
-        widest = max(metrics.horizontalAdvance(str(state)) for state in EngineState)
+        words = (_NO_MODEL, *map(str, EngineState))
+        widest = max(metrics.horizontalAdvance(word) for word in words)
         return QSize(_DOT_PX + 2 * STEP_PX + widest, metrics.height() + STEP_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The dot, then the word."""
         colours = self._colours
+        is_full = self._state in (EngineState.READY, EngineState.BUSY) and self._word != _NO_MODEL
         colour = {
             EngineState.READY: colours.good,
             EngineState.BUSY: colours.accent,
             EngineState.DEAD: colours.warning,
         }.get(self._state, colours.muted)
+        if self._word == _NO_MODEL:
+            colour = colours.muted
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         centre, radius = QPointF(_DOT_PX / 2 + 1, self.height() / 2), _DOT_PX / 2
@@ -64,13 +74,13 @@ class StateLight(QWidget):
             arm.setY(-arm.y())
             painter.drawLine(centre - arm, centre + arm)
         else:
-            if self._state in (EngineState.READY, EngineState.BUSY):
+            if is_full:
                 painter.setBrush(QColor(colour))
             painter.drawEllipse(centre, radius - 1, radius - 1)
         is_dead = self._state is EngineState.DEAD
         painter.setPen(QColor(colours.warning if is_dead else colours.muted))
         area = self.rect().adjusted(_DOT_PX + 2 * STEP_PX - 2, 0, 0, 0)
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, str(self._state))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, self._word)
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,23 +19,25 @@ from PySide6.QtWidgets import (
 from engine_bridge.engine_state import EngineState
 from resources.theme import mixed
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.apply_button import ApplyButton
+from widgets.draft_button import DraftButton, DraftChoice
 from widgets.elided_label import ElidedLabel
 from widgets.load_progress import LoadProgress
 from widgets.model_button import ModelButton
 from widgets.state_light import StateLight
 from widgets.theme import icon, set_role
 
-_NOTHING = "Nothing to apply"
-_WIDEST_APPLY = "Apply · new context 00.0 s"
+# Below so many figures' widths costs and drafts are said in short.
+_COMPACT_BELOW = 110
 
 
 class TopBar(QFrame):
     """What runs, and the one button that changes it.
 
     Signals:
-        model_open_requested: A model file is to be chosen.
-        model_chosen: Path (str) of a recent model.
-        demo_requested: The demo model is wanted.
+        model_open_requested: A model is to be chosen.
+        draft_choices_wanted: The draft menu opens: what it offers may have changed.
+        draft_chosen: Key (str) of what is to draft.
         apply_requested: The wanted settings are to be applied.
         undo_requested: The last change is to be taken back.
         redo_requested: The change taken back last is to be made again.
@@ -43,8 +46,8 @@ class TopBar(QFrame):
     """
 
     model_open_requested = Signal()
-    model_chosen = Signal(str)
-    demo_requested = Signal()
+    draft_choices_wanted = Signal()
+    draft_chosen = Signal(str)
     apply_requested = Signal()
     undo_requested = Signal()
     redo_requested = Signal()
@@ -57,22 +60,24 @@ class TopBar(QFrame):
         set_role(self, "panel")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._model = ModelButton(self)
-        self._draft = ElidedLabel("", self)
+        self._draft = DraftButton(self)
         self._device = ElidedLabel("", self)
-        for label in (self._draft, self._device):
-            set_role(label, "muted")
-        # What drafts is said in two or three words; the device beside it gives way.
-        self._draft.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        set_role(self._device, "muted")
         self._progress = LoadProgress(self)
         self._restart = QPushButton("Restart the engine")
         self._dead = _at_the_right(self._restart)
         self._is_loading = False
+        self._state = EngineState.STARTING
+        self._detail = ""
+        self._has_model = False
         self._middle = self._stack()
         self._light = StateLight(self)
         self._undo = self._tool("Undo the last change of a setting")
         self._redo = self._tool("Redo the change taken back")
-        self.apply_button = QPushButton(_NOTHING, self)
-        set_role(self.apply_button, "primary")
+        self.apply_button = ApplyButton(self)
+        self.menu_button = self._tool("Menu")
+        self.menu_button.setObjectName("menu_button")
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._lay_out()
         self._connect()
         self.set_history(False, False)
@@ -80,15 +85,17 @@ class TopBar(QFrame):
 
     def set_model(self, name: str | None, quantisation: str | None) -> None:
         """Show the model in use; None where there is none."""
+        self._has_model = name is not None
         self._model.set_model(name, quantisation)
-
-    def set_recent(self, paths: Sequence[str]) -> None:
-        """Offer these model files in the menu, the latest first."""
-        self._model.set_recent(paths)
+        self._show_state()
 
     def set_draft(self, text: str) -> None:
         """Say what drafts, e.g. ``Drafts: ngram-simple``."""
         self._draft.set_text(text)
+
+    def set_draft_choices(self, choices: Sequence[DraftChoice]) -> None:
+        """Offer ``choices`` in the draft menu."""
+        self._draft.set_choices(choices)
 
     def set_device(self, text: str) -> None:
         """Say what computes, e.g. ``RTX 4090 · CUDA · 29/29 layers``."""
@@ -104,8 +111,8 @@ class TopBar(QFrame):
         Raises:
             ValueError: For a word that is no such state.
         """
-        self._light.set_state(EngineState(state), detail)
-        self._show_middle()
+        self._state, self._detail = EngineState(state), detail
+        self._show_state()
 
     def set_progress(self, fraction: float | None, stage: str) -> None:
         """Show how far a load is, 0 to 1, in place of the device; None ends that."""
@@ -131,11 +138,12 @@ class TopBar(QFrame):
         """
         button = self.apply_button
         if cost is None:
-            text, tip = _NOTHING, "The engine runs the settings as they are shown."
+            button.set_cost(None)
+            tip = "The engine runs the settings as they are shown."
         else:
             took = "" if seconds is None else f" {seconds:.1f}\u202fs"
-            text, tip = f"Apply · {cost}{took}", "Make the engine run the settings shown."
-        button.setText(text)
+            button.set_cost(f"{cost}{took}")
+            tip = f"Make the engine run the settings shown ({cost}{took})."
         button.setEnabled(cost is not None and is_blocked_reason is None)
         button.setToolTip(is_blocked_reason or tip)
         button.setAccessibleDescription(is_blocked_reason or tip)
@@ -143,10 +151,17 @@ class TopBar(QFrame):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._model.set_palette(palette)
+        self._draft.set_palette(palette)
         self._light.set_palette(palette)
         faint = mixed(palette.muted, palette.panel, 0.6)
         self._undo.setIcon(icon("undo", palette.text, faint_colour=faint))
         self._redo.setIcon(icon("redo", palette.text, faint_colour=faint))
+        self.menu_button.setIcon(icon("menu", palette.text, faint_colour=faint))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say less where there is less room."""
+        super().resizeEvent(event)
+        self._measure()
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""
@@ -161,11 +176,17 @@ class TopBar(QFrame):
             stack.addWidget(widget)
         return stack
 
+    def _show_state(self) -> None:
+        """An engine without a model is ready for nothing."""
+        is_idle = self._state is EngineState.READY and not self._has_model
+        self._light.set_state(self._state, self._detail, is_without_model=is_idle)
+        self._show_middle()
+
     def _show_middle(self) -> None:
         shown: QWidget = self._device
         if self._is_loading:
             shown = self._progress
-        elif self._light.state() is EngineState.DEAD:
+        elif self._state is EngineState.DEAD:
             shown = self._dead
         self._middle.setCurrentWidget(shown)
 
@@ -189,16 +210,23 @@ class TopBar(QFrame):
         pair.addWidget(self._redo)
         layout.addLayout(pair)
         layout.addWidget(self.apply_button)
+        layout.addWidget(self.menu_button)
         self._measure()
 
     def _measure(self) -> None:
-        bold = self.apply_button.fontMetrics()
-        self.apply_button.setMinimumWidth(bold.horizontalAdvance(_WIDEST_APPLY) + 8 * STEP_PX)
+        is_compact = self.width() < self.fontMetrics().horizontalAdvance("0") * _COMPACT_BELOW
+        layout = self.layout()
+        if layout is not None:
+            layout.setSpacing(PANEL_GAP_PX if is_compact else PANEL_PADDING_PX)
+        for tool in (self._undo, self._redo):
+            tool.setHidden(is_compact)  # their keys and the menu remain
+        self.apply_button.set_compact(is_compact)
+        self._draft.set_compact(is_compact)
 
     def _connect(self) -> None:
-        self._model.open_requested.connect(self.model_open_requested)
-        self._model.recent_chosen.connect(self.model_chosen)
-        self._model.demo_requested.connect(self.demo_requested)
+        self._model.clicked.connect(self.model_open_requested)
+        self._draft.choices_wanted.connect(self.draft_choices_wanted)
+        self._draft.chosen.connect(self.draft_chosen)
         self._progress.cancel_requested.connect(self.cancel_requested)
         self._restart.clicked.connect(self.restart_requested)
         self._undo.clicked.connect(self.undo_requested)

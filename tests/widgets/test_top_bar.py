@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.engine_state import EngineState
 from resources.tokens import DARK, LIGHT
 from tests.widgets.finding import child
+from widgets.draft_button import DraftButton, DraftChoice
 from widgets.model_button import ModelButton
 from widgets.state_light import StateLight
+from widgets.theme import apply_theme
 from widgets.top_bar import TopBar
 
 pytestmark = pytest.mark.gui
@@ -35,14 +38,9 @@ def button(bar: TopBar, text: str) -> QPushButton:
     return next(b for b in bar.findChildren(QPushButton) if b.text() == text)
 
 
-def menu_texts(bar: TopBar) -> list[str]:
-    menu = child(bar, QMenu)
-    return [action.text() for action in menu.actions() if not action.isSeparator()]
-
-
-def trigger(bar: TopBar, text: str) -> None:
-    menu = child(bar, QMenu)
-    next(action for action in menu.actions() if action.text() == text).trigger()
+def tools(bar: TopBar) -> tuple[QToolButton, QToolButton]:
+    undo, redo = (b for b in bar.findChildren(QToolButton) if b is not bar.menu_button)
+    return undo, redo
 
 
 def test_that_apply_names_its_cost_and_seconds(bar: TopBar, qtbot: QtBot) -> None:
@@ -72,21 +70,53 @@ def test_that_a_problem_blocks_apply_and_says_why(bar: TopBar, qtbot: QtBot) -> 
         QTest.mouseClick(bar.apply_button, LEFT)
 
 
-def test_that_the_menu_opens_files_recent_models_and_the_demo(bar: TopBar, qtbot: QtBot) -> None:
-    bar.set_recent(["/models/a&b.gguf", "/models/second.gguf"])
-    assert menu_texts(bar) == [
-        "Open a model file…",
-        "a&&b.gguf",
-        "second.gguf",
-        "Demo model",
-    ]
+def test_that_the_model_button_asks_for_a_model(bar: TopBar, qtbot: QtBot) -> None:
     with qtbot.waitSignal(bar.model_open_requested):
-        trigger(bar, "Open a model file…")
-    with qtbot.waitSignal(bar.model_chosen) as chosen:
-        trigger(bar, "a&&b.gguf")
-    assert chosen.args == ["/models/a&b.gguf"]
-    with qtbot.waitSignal(bar.demo_requested):
-        trigger(bar, "Demo model")
+        QTest.mouseClick(child(bar, ModelButton), LEFT)
+    child(bar, ModelButton).setFocus()
+    with qtbot.waitSignal(bar.model_open_requested):
+        QTest.keyClick(child(bar, ModelButton), Qt.Key.Key_Space)
+
+
+CHOICES = (
+    DraftChoice("off", "Off", is_checked=True),
+    DraftChoice("a&b", "a&b.gguf · 494 M", "About 0.5 GiB more memory."),
+    DraftChoice("", "other.gguf", "Token 12 is “a” here and “b” in the draft.", is_enabled=False),
+)
+
+
+def test_that_the_draft_menu_offers_what_could_draft(bar: TopBar, qtbot: QtBot) -> None:
+    bar.set_draft_choices(CHOICES)
+    menu = child(bar, DraftButton).menu()
+    off, model, other = menu.actions()
+    assert off.isChecked()
+    assert not model.isChecked()
+    assert model.text() == "a&&b.gguf · 494 M"
+    assert not other.isEnabled()
+    assert "Token 12" in other.toolTip()
+    with qtbot.waitSignal(bar.draft_chosen) as chosen:
+        model.trigger()
+    assert chosen.args == ["a&b"]
+
+
+def test_that_the_opening_draft_menu_asks_what_to_offer(bar: TopBar, qtbot: QtBot) -> None:
+    bar.set_model("Qwen", "Q4_K_M")
+    menu = child(bar, DraftButton).menu()
+    with qtbot.waitSignal(bar.draft_choices_wanted):
+        menu.popup(bar.mapToGlobal(bar.rect().bottomLeft()))
+    menu.close()
+
+
+def test_that_an_engine_without_a_model_does_not_claim_to_be_ready(bar: TopBar) -> None:
+    light = child(bar, StateLight)
+    bar.set_state("ready")
+    assert light.accessibleName() == "Engine: no model"
+    without = light.grab().toImage()
+    bar.set_model("Qwen", "Q4_K_M")
+    assert light.accessibleName() == "Engine: ready"
+    assert light.grab().toImage() != without
+    bar.set_model(None, None)
+    assert light.accessibleName() == "Engine: no model"
 
 
 def test_that_a_long_name_is_shortened_and_kept_in_reach(bar: TopBar) -> None:
@@ -110,6 +140,7 @@ def test_that_no_model_is_said(bar: TopBar) -> None:
 @pytest.mark.parametrize("state", list(EngineState))
 def test_that_each_state_has_a_word_and_a_look_of_its_own(bar: TopBar, state: EngineState) -> None:
     light = child(bar, StateLight)
+    bar.set_model("Qwen", "Q4_K_M")
     bar.set_state(str(state), "since 12:04")
     assert str(state) in light.accessibleName()
     mine = light.grab().toImage()
@@ -148,7 +179,7 @@ def test_that_a_dead_engine_can_be_restarted(bar: TopBar, qtbot: QtBot) -> None:
 
 
 def test_that_undo_and_redo_are_offered_when_there_is_something(bar: TopBar, qtbot: QtBot) -> None:
-    undo, redo = bar.findChildren(QToolButton)
+    undo, redo = tools(bar)
     assert not undo.isEnabled()
     assert not redo.isEnabled()
     bar.set_history(True, True)
@@ -195,4 +226,31 @@ def test_that_what_drafts_is_never_shortened(bar: TopBar) -> None:
     bar.set_device("NVIDIA GeForce RTX 4090 · CUDA · 29 of 29 layers · two boards")
     bar.resize(NARROWEST_WINDOW_PX - 16, bar.height())
     QApplication.processEvents()
-    assert not bar._draft.is_elided()
+    assert not child(bar, DraftButton).is_elided()
+
+
+@pytest.mark.parametrize("state", ["ready", "loading", "dead"])
+def test_that_it_fits_with_letters_twice_as_large(
+    qapp: QApplication, bar: TopBar, state: str
+) -> None:
+    apply_theme(qapp, DARK, 2.0)
+    bar.set_model("Qwen2.5-Coder 1.5B Instruct", "Q4_K_M")
+    bar.set_draft("Drafts: qwen2.5-coder-0.5b-instruct · n ≤ 3")
+    bar.set_state(state)
+    bar.set_progress(0.5 if state == "loading" else None, "reading weights")
+    bar.set_apply("new context", 0.3, None)
+    width = NARROWEST_WINDOW_PX - 16
+    bar.resize(width, bar.height())
+    QApplication.processEvents()
+    assert bar.minimumSizeHint().width() <= width
+    shown = [w for w in bar.findChildren(QWidget) if w.parent() is bar and w.isVisible()]
+    places = sorted((w.geometry() for w in shown), key=lambda place: place.left())
+    assert all(a.right() < b.left() for a, b in itertools.pairwise(places))
+    assert bar.apply_button.text() == "Apply"
+    assert "new context" in bar.apply_button.accessibleName()
+
+
+def test_that_the_menu_button_can_be_found_and_has_a_name(bar: TopBar) -> None:
+    found = bar.findChild(QToolButton, "menu_button")
+    assert found is bar.menu_button
+    assert found.accessibleName() == "Menu"

@@ -1,0 +1,85 @@
+"""Whether a model fits, in the picker's words. Pure text."""
+
+from __future__ import annotations
+
+from app.figures import bytes_text
+from app.fit_check import Fit
+from app.hints import slot_arithmetic
+from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import BY_KEY
+from widgets.model_rows import FitView
+
+_HOST = "CPU"
+
+
+def fit_view(fit: Fit) -> FitView:
+    """What the picker shows of an answer."""
+    plan = fit.plan
+    if plan is None:
+        return FitView(fit.problem, is_short=True)
+    if plan.effective is None:
+        broken = plan.problems[0].message if plan.problems else "The settings break a rule."
+        return FitView(f"Not asked, because the present settings break a rule: {broken}", True)
+    ways = tuple((str(number), way_words(way)) for number, way in enumerate(fit.ways))
+    device = shortest_device(plan)
+    is_known = device is not None and device.total > 0
+    is_host_alone = device is None or (device.name == _HOST and len(plan.devices) == 1)
+    return FitView(
+        sentence=_sentence(fit.config, plan, device),
+        is_short=not plan.fits,
+        plan=plan,
+        others_bytes=max(0, device.total - device.free) if device and is_known else 0,
+        capacity_bytes=device.total if device and is_known else 0,
+        memory=_memory_name(device),
+        device=None if is_host_alone or device is None else device.name,
+        ways=ways,
+    )
+
+
+def shortest_device(plan: MemoryPlan) -> DeviceBytes | None:
+    """The device that is left with the least room; None where none says what it has."""
+    known = [device for device in plan.devices if device.total > 0 and device.free >= 0]
+    used = [device for device in known if _taken(device)] or known
+    return min(used, key=_left, default=None)
+
+
+def way_words(way: dict[str, object]) -> str:
+    """A change as a button says it: ``Load with context 8,192``."""
+    if {"cache_type_k", "cache_type_v"} <= way.keys():
+        return f"Load with a {way['cache_type_k']} cache"
+    parts = [
+        f"{BY_KEY[key].label.lower()} {f'{value:,}' if type(value) is int else value}"
+        for key, value in way.items()
+    ]
+    return f"Load with {' and '.join(parts)}"
+
+
+def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None) -> str:
+    if not plan.fits:
+        found = [problem.message for problem in plan.problems]
+        return found[0] if found else "It does not fit."
+    settings = f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
+    if device is None:
+        return f"It takes {bytes_text(plan.bytes.total)} with {settings}."
+    return f"Fits with {settings}: {bytes_text(_left(device))} left."
+
+
+def _cache_words(config: EngineConfig) -> str:
+    if config.cache_type_k == config.cache_type_v:
+        return f"{config.cache_type_k} cache"
+    return f"{config.cache_type_k} keys and {config.cache_type_v} values"
+
+
+def _memory_name(device: DeviceBytes | None) -> str:
+    if device is None:
+        return "Memory"
+    return "Main memory" if device.name == _HOST else f"{device.name} memory"
+
+
+def _taken(device: DeviceBytes) -> int:
+    return device.weights + device.kv + device.compute
+
+
+def _left(device: DeviceBytes) -> int:
+    return device.free - _taken(device)
