@@ -22,8 +22,20 @@ from widgets.theme import mono_font, set_role
 
 # The longest template known has some 100,000 characters; a text view slows down far above that.
 MOST_CHARACTERS = 200_000
+# One of 100,000 takes a quarter of a second to lay out in Chinese.
+MOST_CHARACTERS_A_LINE = 20_000
+# Looking for a word's end takes quadratic time: a line of 40,000 without one 0.1 s.
+_WRAP_ANYWHERE_FROM = 4_000
 _INDENT = "  "
 _INDENT_COLUMNS = 4
+
+
+def wrap_mode(text: str) -> QTextOption.WrapMode:
+    """How lines of ``text`` can be broken without holding up the window."""
+    longest = max(map(len, text.split("\n")))
+    if longest >= _WRAP_ANYWHERE_FROM:
+        return QTextOption.WrapMode.WrapAnywhere
+    return QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 
 class TemplateEditor(QPlainTextEdit):
@@ -110,7 +122,21 @@ class TemplateEditor(QPlainTextEdit):
                 f"field holds {MOST_CHARACTERS:,}."
             )
             return
+        longest = max(map(len, text.split("\n")))
+        if longest > MOST_CHARACTERS_A_LINE:
+            self.paste_refused.emit(
+                f"A text with a line of {longest:,} characters is no chat template and was not put "
+                f"in; a line holds {MOST_CHARACTERS_A_LINE:,}."
+            )
+            return
+        self.wrap_for(self.toPlainText() + text)
         super().insertFromMimeData(source)
+
+    def wrap_for(self, text: str) -> None:
+        """Break lines as ``text`` needs it, before it is put in."""
+        mode = wrap_mode(text)
+        if mode is not self.wordWrapMode():
+            self.setWordWrapMode(mode)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Tab indents; Shift+Tab leaves the field, as nothing could otherwise by keys."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from engine_bridge.protocol import TemplateChecked, TemplateFinding, TemplatePiece
 from resources.theme import mixed
 from resources.tokens import DARK, PANEL_GAP_PX, STEP_PX, Palette
+from widgets.template_editor import wrap_mode
 from widgets.theme import mono_font, set_role
 
 _NAMES = {
@@ -37,7 +38,6 @@ class TemplateResult(QWidget):
         self.text.setReadOnly(True)
         self.text.setFont(mono_font(self.text.font()))
         set_role(self.text, "mono")
-        self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -95,6 +95,7 @@ class TemplateResult(QWidget):
 
     def _write_pieces(self) -> None:
         self.text.clear()
+        self.text.setWordWrapMode(wrap_mode("".join(piece.text for piece in self._pieces)))
         cursor = QTextCursor(self.text.document())
         cursor.beginEditBlock()
         for piece in self._pieces:

@@ -289,6 +289,7 @@ class TemplateView(QWidget):
         if text != self.text():
             cursor = self.editor.textCursor()
             cursor.select(cursor.SelectionType.Document)
+            self.editor.wrap_for(text)
             cursor.insertText(text)
             self.editor.moveCursor(cursor.MoveOperation.Start)
         self._show_state()

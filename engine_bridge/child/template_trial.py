@@ -27,6 +27,7 @@ from engine_bridge.protocol import (
 
 # What a person reads through, and a text view shows at once.
 _MOST_CHARACTERS = 40_000
+_MOST_PIECES = 2_000
 _THINKING = "enable_thinking"
 _SYSTEM, _QUESTION = "Answer in verse.", "What is a slot?"
 
@@ -253,8 +254,8 @@ def _shortened(pieces: Iterable[TemplatePiece]) -> tuple[tuple[TemplatePiece, ..
     kept: list[TemplatePiece] = []
     room = _MOST_CHARACTERS
     for piece in pieces:
-        if len(piece.text) > room:
-            if room:
+        if len(piece.text) > room or len(kept) == _MOST_PIECES:
+            if room and len(kept) < _MOST_PIECES:
                 kept.append(TemplatePiece(piece.text[:room], piece.kind))
             return tuple(kept), True
         kept.append(piece)

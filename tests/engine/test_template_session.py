@@ -179,6 +179,9 @@ def test_that_a_long_sample_is_cut_but_counted_whole(chat: InProcess, tiny_chat_
     assert answer.is_cut
     assert sum(len(piece.text) for piece in answer.pieces) == 40_000
     assert answer.tokens_tok > 40_000
+    typed = _checked(chat, CHATML, messages=(ChatMessage("user", "</s>" * 5_000),))
+    assert typed.is_cut
+    assert len(typed.pieces) == 2_000
 
 
 def test_that_a_check_without_a_model_is_answered(chat: InProcess) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextCursor, QTextOption
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from engine_bridge.protocol import TemplateChecked, TemplateFinding, TemplatePiece
 from resources.theme import contrast_ratio, mixed
 from resources.tokens import DARK, LIGHT, Palette
-from widgets.template_editor import MOST_CHARACTERS
+from widgets.template_editor import MOST_CHARACTERS, MOST_CHARACTERS_A_LINE
 from widgets.template_view import TemplateTrial, TemplateView
 
 OWN = "{% for m in messages %}\n{{ m.content }}\n{% endfor %}"
@@ -222,10 +222,26 @@ def test_that_a_pasted_book_is_not_put_in(view: TemplateView) -> None:
     view.editor.insertFromMimeData(book)
     assert view.text() == OWN
     assert "no chat template" in view.error_label.text()
+    line = QMimeData()
+    line.setText("a\n" + "字" * (MOST_CHARACTERS_A_LINE + 1))
+    view.editor.insertFromMimeData(line)
+    assert view.text() == OWN
+    assert "a line of" in view.error_label.text()
     short = QMimeData()
     short.setText("y")
     view.editor.insertFromMimeData(short)
     assert "y" in view.text()
+
+
+def test_that_long_lines_are_not_searched_for_words(view: TemplateView) -> None:
+    """Where a line has no word's end, looking for one takes quadratic time."""
+    anywhere = QTextOption.WrapMode.WrapAnywhere
+    view.set_template("x" * 40_000, "Toy")
+    assert view.editor.wordWrapMode() is anywhere
+    view.show_result(TemplateChecked(1, (TemplatePiece("x" * 40_000, "text"),), 3))
+    assert view.result.text.wordWrapMode() is anywhere
+    view.set_template(OWN, "Another")
+    assert view.editor.wordWrapMode() is not anywhere
 
 
 def test_that_odd_texts_are_shown(view: TemplateView) -> None:
