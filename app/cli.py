@@ -75,6 +75,12 @@ def _parser() -> argparse.ArgumentParser:
     settings = commands.add_parser("settings", help="list what can be set")
     settings.set_defaults(run=_run_settings)
 
+    diagnostics = commands.add_parser(
+        "diagnostics", help="versions, hardware and settings for whoever helps; no names, no chats"
+    )
+    diagnostics.set_defaults(run=_run_diagnostics)
+    diagnostics.add_argument("--json", action="store_true", help="print one JSON object")
+
     tour = commands.add_parser("tour", help="drive a scripted session and save its pictures")
     tour.set_defaults(run=_run_tour)
     tour.add_argument("--out", type=Path, required=True, help="folder for the pictures")
@@ -185,6 +191,30 @@ def _run_settings(_: argparse.Namespace) -> int:
         print(f"{setting.key} = {default}  ({setting.domain.describe()}; {setting.applies})")
         print(f"    {setting.help}")
     return 0
+
+
+def _run_diagnostics(arguments: argparse.Namespace) -> int:
+    # Asks drivers and imports what the other commands do without.
+    from app.diagnostics import Situation, report_on, text_of  # noqa: PLC0415
+    from app.greeting import greeting_of_new_engine  # noqa: PLC0415
+
+    hello = greeting_of_new_engine()
+    state = "not started" if hello else "no engine could be started"
+    report = report_on(Situation(config=_kept_config(), hello=hello, state=state))
+    if arguments.json:
+        _print_json(report)
+    else:
+        print(text_of(report), end="")
+    return 0 if hello else 1
+
+
+def _kept_config() -> EngineConfig:
+    """The settings that the window would start with."""
+    from app.storage.folders import own_folders  # noqa: PLC0415
+    from app.storage.settings_store import SettingsStore  # noqa: PLC0415
+    from app.storage.settings_values import engine_settings_in  # noqa: PLC0415
+
+    return engine_settings_in(SettingsStore(own_folders().settings).peek()).config
 
 
 def _print_json(value: object) -> None:

@@ -79,6 +79,13 @@ class SettingsStore:
             return StoredSettings({}, (str(error),))
         return StoredSettings(_without_schema(document))
 
+    def peek(self) -> Document:
+        """The file's content for who only wants to look: nothing is touched, a fault is nothing."""
+        try:
+            return self._document() or {}
+        except (_DamagedError, StorageError):
+            return {}
+
     def keep(self, base: Mapping[str, object], mine: Mapping[str, object]) -> None:
         """Bring everything that changed here into the file.
 

@@ -1,0 +1,241 @@
+"""A diagnostics file tells what runs here, and neither who, nor where, nor what was said."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.diagnostics import Situation, report_on, save, text_of
+from app.greeting import greeting_of_new_engine
+from app.redaction import Names, Redactor, names_here
+from app.storage.storage_error import StorageError
+from engine_bridge.hardware.identity import processor_name
+from engine_bridge.protocol import DeviceFacts, Hello
+from engine_bridge.settings.config import EngineConfig
+from tests.unit.fake_client import EMPTY_PLAN, applied, model_facts
+from widgets.log_line import LogLine, log_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = Names(
+    homes=("/home/clara", "C:\\Users\\clara"),
+    users=("Clara Müller", "clara", "cm"),
+    hosts=("atlas.example.org", "atlas"),
+    paths=("/home/clara/my models/Gemma 3.gguf",),
+)
+CHAT = "My aunt lives in Riga and paints lighthouses by night.\nShe sells them for 40 euros each."
+SYSTEM_PROMPT = "You are the secretary of the Society for Slow Trains in Graz."
+HELLO = Hello(
+    2, 4711, 1, "0.3.36", "AVX2 = 1 | OPENMP = 1",
+    (DeviceFacts("CUDA0", "NVIDIA H200", "gpu", "CUDA", 2**30, 2**37),), True,
+)  # fmt: skip
+
+
+def log_of(*texts: str) -> list[LogLine]:
+    return [line for text in texts for line in log_lines(1_790_000_000.0, "info", "engine", text)]
+
+
+@pytest.fixture
+def situation() -> Situation:
+    config = EngineConfig().with_values(
+        {"slots": 8, "model_path": "/home/clara/my models/Gemma 3.gguf"}
+    )
+    facts = model_facts(path="/home/clara/my models/Gemma 3.gguf", name="Gemma 3")
+    return Situation(
+        config=config, applied=applied(config, model=facts), plan=EMPTY_PLAN, hello=HELLO,
+        state="ready",
+        last_death="Ended by SIGSEGV while loading /home/clara/my models/Gemma 3.gguf.",
+        log=log_of(
+            "opening /home/clara/my models/Gemma 3.gguf for clara on atlas.example.org",
+            "token hf_aBcDeFgHiJkLmNoP is not valid",
+            f"unexpected words in the prompt: {CHAT[:40]}",
+            "n_ctx = 4096",
+        ),
+        conversations=(CHAT, SYSTEM_PROMPT),
+    )  # fmt: skip
+
+
+def whole(situation: Situation) -> str:
+    report = report_on(situation, Redactor(NAMES, situation.conversations))
+    return text_of(report) + json.dumps(report, ensure_ascii=False)
+
+
+def test_that_the_report_tells_what_runs_here(situation: Situation) -> None:
+    text = whole(situation)
+    for told in (
+        "SIGSEGV", "slots: 8", "AVX2 = 1", "NVIDIA H200", "0.3.36", "n_ctx = 4096", "Gemma 3.gguf",
+        platform.python_version(), "PySide6-Essentials", "ctx_per_slot_tok", "NVIDIA driver",
+        "made of it", "weights",
+    ):  # fmt: skip
+        assert told in text, told
+
+
+def test_that_no_name_home_token_or_sentence_is_in_it(situation: Situation) -> None:
+    text = whole(situation)
+    for planted in (
+        "clara", "Clara", "Müller", "/home/", "my models", "atlas", "example.org", "hf_aBc", "aunt",
+        "Riga", "lighthouses", "Society", "Graz",
+    ):  # fmt: skip
+        assert planted not in text, planted
+    assert "a line was left out: it repeats words of a conversation" in text
+
+
+# Ways in which a name, a home or a secret comes to stand in a line.
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("in /home/clara/x", "in ~/x"),
+        ("/home/clara", "~"),
+        ("file:///home/clara/a.txt", "file://~/a.txt"),
+        ("C:\\Users\\clara\\x", "~\\x"),
+        ("c:/users/Clara/x", "~/x"),
+        ('{"path": "C:\\\\Users\\\\clara\\\\x"}', '{"path": "~\\\\x"}'),
+        # Another one's home, and a folder whose name only begins alike.
+        ("/home/otto/x and /Users/otto/y", "/home/<user>/x and /Users/<user>/y"),
+        ("D:\\Users\\otto\\x", "D:\\Users\\<user>\\x"),
+        ("/home/clarabelle/x", "/home/<user>/x"),
+        ("CLARA said", "<user> said"),
+        ("Clara Müller said", "<user> said"),
+        ("user=clara uid=clara_1", "user=<user> uid=<user>_1"),
+        ("declarative and clarabelle", "declarative and clarabelle"),
+        ("cm and CM and acme", "<user> and CM and acme"),
+        ("Atlas:8080", "<host>:8080"),
+        ("clara@atlas.example.org", "<address>"),
+        ("https://otto:geheim@hub.test/x", "https://<user>@hub.test/x"),
+        ("HF_TOKEN=hf_AbCdEfGhIjKl", "HF_TOKEN=<token>"),
+        ("Authorization: Bearer abc.def-ghi_jkl", "Authorization: Bearer <token>"),
+        ('"api_key": "0123456789abcdef"', '"api_key": "<token>"'),
+        ("max_token = 4096 of 8192", "max_token = 4096 of 8192"),
+        ("5 tokens: 12.5 tok/s", "5 tokens: 12.5 tok/s"),
+        ("GPU-01234567-89ab-cdef-0123-456789abcdef", "<serial>"),
+        ("at /data/private/secret-project/a.gguf:", "at a.gguf:"),
+        ("at C:\\data\\secret\\a.gguf", "at a.gguf"),
+        ("/home/clara/my models/Gemma 3.gguf", "Gemma 3.gguf"),
+        ("the cache_type_k of CUDA0", "the cache_type_k of CUDA0"),
+    ],
+)
+def test_that_each_way_of_telling_is_known(said: str, told: str) -> None:
+    assert Redactor(NAMES).text(said) == told
+
+
+@pytest.mark.parametrize("name", ["user", "host", "token", "address", "root"])
+def test_that_a_user_who_is_called_like_a_stand_in_is_no_trouble(name: str) -> None:
+    redactor = Redactor(Names((f"/home/{name}",), (name,), ("host",)))
+    assert redactor.text(f"/home/{name}/x by {name} on host") == "~/x by <user> on " + (
+        "<user>" if name == "host" else "<host>"
+    )
+
+
+def test_that_a_name_of_one_letter_is_taken_out_of_paths_alone() -> None:
+    redactor = Redactor(Names((), ("x",), ()))
+    assert redactor.text("/mnt/x/y has x = 3") == "/mnt/<user>/y has x = 3"
+
+
+@given(st.integers(0, len(CHAT) - 24), st.text(max_size=20), st.text(max_size=20))
+def test_that_any_24_characters_of_a_conversation_are_recognised(
+    begin: int, before: str, behind: str
+) -> None:
+    piece = CHAT[begin : begin + 24]
+    redactor = Redactor(NAMES, [CHAT])
+    # What stands around it must not run together with it, as spaces at the seam would.
+    line = redactor.line(f"{before}|{piece}|{behind}")
+    kept = " ".join(piece.split())
+    assert len(kept) < 23 or line.startswith("[a line was left out")
+
+
+def test_that_a_conversation_is_recognised_in_other_spacing_and_case() -> None:
+    redactor = Redactor(NAMES, [CHAT])
+    assert redactor.line("my AUNT lives\tin  riga and paints").startswith("[a line")
+    assert redactor.line("an aunt who paints") == "an aunt who paints"
+
+
+def test_that_the_names_of_this_machine_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere/dora")
+    monkeypatch.setenv("USER", "dorothea")
+    monkeypatch.setenv("HOSTNAME", "zeus.test")
+    names = names_here(["/m.gguf"])
+    assert "/somewhere/dora" in names.homes
+    assert {"dora", "dorothea"} <= set(names.users)
+    assert {"zeus.test", "zeus"} <= set(names.hosts)
+    assert names.paths == ("/m.gguf",)
+    if platform.node() not in ("", "localhost"):
+        assert platform.node() in names.hosts
+    # The longest first, so that no part of a name is left behind a shorter one.
+    assert list(names.users) == sorted(names.users, key=lambda name: (-len(name), name))
+
+
+def test_that_only_the_end_of_a_long_log_is_told() -> None:
+    report = report_on(Situation(log=log_of(*(f"line {n}" for n in range(5000)))), Redactor(NAMES))
+    log = report["log"]
+    assert isinstance(log, list)
+    assert len(log) == 2000
+    assert log[-1].endswith("line 4999")
+
+
+def test_that_a_desk_on_which_nothing_happened_can_be_reported_on() -> None:
+    text = text_of(report_on(Situation()))
+    assert "no model is loaded" in text
+    json.dumps(report_on(Situation()))
+
+
+@pytest.mark.parametrize("name", ["report.txt", "report.json"])
+def test_that_the_file_is_text_or_json_by_its_name(
+    situation: Situation, tmp_path: Path, name: str
+) -> None:
+    save(situation, tmp_path / name)
+    content = (tmp_path / name).read_text(encoding="utf-8")
+    assert "SIGSEGV" in content
+    assert content.startswith("{" if name.endswith("json") else "TuneDeck diagnostics")
+
+
+def test_that_a_place_that_takes_no_file_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="The diagnostics could not be saved"):
+        save(Situation(), tmp_path / "file" / "report.txt")
+
+
+def test_that_the_processor_s_name_is_read(tmp_path: Path) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text("processor\t: 0\nmodel name\t: Fast One 9000\n")
+    assert processor_name(told) == "Fast One 9000"
+    told.write_text("processor\t: 0\nModel\t\t: Raspberry Pi 5\n")
+    assert processor_name(told) == "Raspberry Pi 5"
+    if sys.platform == "linux":
+        told.write_text("nothing")
+        assert processor_name(told) == (platform.processor() or platform.machine())
+
+
+@pytest.mark.parametrize("code", ["print('no json')", "raise SystemExit(3)", ""])
+def test_that_an_engine_that_says_nothing_is_none(code: str) -> None:
+    assert greeting_of_new_engine((sys.executable, "-c", code)) is None
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_that_the_command_line_tells_the_same_without_this_user_s_names(
+    words: list[str], tmp_path: Path
+) -> None:
+    home = tmp_path / "quentin"
+    (home / "tunedeck").mkdir(parents=True)
+    (home / "tunedeck" / "settings.json").write_text('{"schema": 1, "settings": {"slots": 7}}')
+    environment = os.environ | {
+        "HOME": str(home), "USER": "quentin", "XDG_CONFIG_HOME": str(home),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "diagnostics", *words],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "devices of ggml" in done.stdout
+    assert "quentin" not in done.stdout
+    if words:
+        assert json.loads(done.stdout)["settings"]["changed"] == {"slots": 7}
+    else:
+        assert "slots: 7" in done.stdout
