@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QVBoxLayout, QWidget
 
 from app.background import Task
@@ -84,6 +84,7 @@ class TemplateWiring(QObject):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.view)
         self.dialog.resize(*_SIZE_PX)
+        self.dialog.installEventFilter(self)
         self.view.trial_requested.connect(self._on_trial_requested)
         self.view.template_applied.connect(self._on_template_applied)
         self.view.template_reset.connect(lambda: self._on_template_applied(""))
@@ -97,6 +98,12 @@ class TemplateWiring(QObject):
         self.dialog.show()
         self.dialog.activateWindow()
         self.view.ask_trial()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Whoever comes back from the conversation finds what was said there meanwhile."""
+        if event.type() is QEvent.Type.WindowActivate and self.view.is_on_conversation:
+            self.view.ask_trial()
+        return super().eventFilter(watched, event)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""

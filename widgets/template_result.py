@@ -23,6 +23,7 @@ _NAMES = {
 }
 _MARKS = {"good": ("✓", "well"), "note": ("!", "to know"), "bad": ("✕", "wrong")}
 _ROLES = {"good": "good", "note": "muted", "bad": "warning"}
+_NOTHING = "Nothing was rendered"
 _LEGEND = "Coloured: special tokens. Underlined: typed text that looks like one and stays text."
 
 
@@ -34,6 +35,7 @@ class TemplateResult(QWidget):
         super().__init__(parent)
         self._palette = DARK
         self._pieces: Sequence[TemplatePiece] = ()
+        self._is_waiting = False
         self.text = QPlainTextEdit(self)
         self.text.setReadOnly(True)
         self.text.setFont(mono_font(self.text.font()))
@@ -64,15 +66,22 @@ class TemplateResult(QWidget):
 
     def set_waiting(self) -> None:
         """A trial is under way; what the last one showed stays to be read."""
+        self._is_waiting = True
         self.size_label.setText("Trying the template…")
+
+    def stop_waiting(self) -> None:
+        """No answer will come."""
+        if self._is_waiting:
+            self.show_result(TemplateChecked(0, error=_NOTHING))
 
     def show_result(self, result: TemplateChecked) -> None:
         """Show what a trial brought, or nothing where it failed."""
+        self._is_waiting = False
         self._pieces = result.pieces
         self._write_pieces()
         controls = sum(piece.kind == "control" for piece in result.pieces)
         if result.error:
-            self.size_label.setText("Nothing was rendered")
+            self.size_label.setText(_NOTHING)
         else:
             more = "at least " if result.is_cut else ""
             self.size_label.setText(

@@ -150,17 +150,25 @@ class TemplateView(QWidget):
         self.editor.mark_line(result.line)
         self.thinking_box.setVisible(result.has_thinking)
         # One that refuses this sample may take others, and was looked into further.
-        self._is_broken = bool(result.line) and not result.findings
+        self._is_broken = bool(result.error) and not result.findings
         self._show_state()
 
     def show_problem(self, sentence: str) -> None:
-        """Say that something did not work: a trial, a file, the engine."""
-        self.show_result(TemplateChecked(0, error=sentence))
+        """Say that something did not work that is no fault of the template."""
+        self.result.stop_waiting()
+        self.error_label.setText(sentence)
+        self.error_label.show()
+        self.line_button.hide()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.editor.set_palette(palette)
         self.result.set_palette(palette)
+
+    @property
+    def is_on_conversation(self) -> bool:
+        """Whether the conversation in front is tried on, rather than the sample."""
+        return bool(self.source_choice.index())
 
     def text(self) -> str:
         """The source as it stands in the field."""
@@ -176,10 +184,12 @@ class TemplateView(QWidget):
         if self._stack.currentIndex():
             return
         self.result.set_waiting()
+        self.error_label.hide()
+        self.line_button.hide()
         self.trial_requested.emit(
             TemplateTrial(
                 self.text(),
-                is_conversation=bool(self.source_choice.index()),
+                is_conversation=self.is_on_conversation,
                 has_system=self.system_box.isChecked(),
                 add_generation_prompt=self.generation_box.isChecked(),
                 enable_thinking=self.thinking_box.isChecked(),
@@ -329,7 +339,7 @@ class TemplateView(QWidget):
 
     def _on_source_chosen(self, _: int) -> None:
         # A conversation has the system prompt that it has.
-        self.system_box.setEnabled(not self.source_choice.index())
+        self.system_box.setEnabled(not self.is_on_conversation)
         self.ask_trial()
 
 

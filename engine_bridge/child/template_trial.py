@@ -246,7 +246,9 @@ class _Trial:
 
 
 def _sentence(error: TemplateError) -> str:
-    return str(error).removesuffix(WAY_OUT).strip()
+    """For the writer of the template, who is told what is wrong and needs no way round it."""
+    said = str(error).removesuffix(WAY_OUT).strip()
+    return said.replace("The model's chat template", "The template", 1)
 
 
 def _shortened(pieces: Iterable[TemplatePiece]) -> tuple[tuple[TemplatePiece, ...], bool]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desk import Desk
@@ -102,6 +103,9 @@ def test_that_the_conversation_in_front_can_be_tried(bench: Bench) -> None:
     conversation.ask("hello there")
     bench.view.ask_trial()
     assert [message.content for message in bench.last_check().messages] == ["hello there"]
+    conversation.append("general")
+    QApplication.sendEvent(bench.wiring.dialog, QEvent(QEvent.Type.WindowActivate))
+    assert bench.last_check().messages[-1].content == "general"
 
 
 def test_that_an_edited_template_is_used_and_said_on_export(bench: Bench) -> None:

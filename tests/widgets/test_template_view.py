@@ -205,6 +205,26 @@ def test_that_a_template_that_refuses_the_sample_alone_can_be_used(view: Templat
     assert view.apply_button.isEnabled()
 
 
+def test_that_an_endless_template_cannot_be_used(view: TemplateView) -> None:
+    view.set_template(OWN, "Toy")
+    _type(view, "x")
+    view.show_result(TemplateChecked(1, error="It did not finish within 2 s and was stopped."))
+    assert not view.apply_button.isEnabled()
+
+
+def test_that_another_s_fault_leaves_the_result_and_the_button(view: TemplateView) -> None:
+    view.set_template(OWN, "Toy")
+    view.show_result(GOOD)
+    _type(view, "x")
+    view.show_problem("The chat template could not be saved: the disk is full.")
+    assert view.result.text.toPlainText()
+    assert view.apply_button.isEnabled()
+    view.ask_trial()
+    assert view.error_label.isHidden()
+    view.show_problem("The engine is not running.")
+    assert view.result.size_label.text() == "Nothing was rendered"
+
+
 def test_that_a_line_that_is_none_does_no_harm(view: TemplateView) -> None:
     view.set_template(OWN, "Toy")
     view.show_result(TemplateChecked(1, error="Elsewhere.", line=400))
