@@ -82,9 +82,9 @@ class ContextWiring(QObject):
         if use is None:
             return
         text, is_warning = use.notice()
-        view = self._watched[conversation_id].view
-        view.set_context_text(use.line(), is_warning=is_warning)
-        view.set_context_notice(text, is_warning=is_warning)
+        composer = self._watched[conversation_id].view.composer
+        composer.set_context_text(use.line(), is_warning=is_warning)
+        composer.set_notice(text, is_warning=is_warning)
 
     def _use(self, conversation_id: str) -> ContextUse | None:
         applied = self._desk.session.applied

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.conversation import Conversation, Turn
-from widgets.chat_view import user_name
-from widgets.message_record import AnswerRecord, Branch, Record, UserRecord
+from widgets.message_record import AnswerRecord, Branch, Record, UserRecord, user_name
 
 # Ends of an answer that somebody should know of.
 _WARNING_ENDS = frozenset({"token_limit", "context_full", "pool_full", "failed"})

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from resources.chat_tokens import COLUMN_MAX_PX
@@ -35,9 +35,11 @@ class ConversationScroll(QScrollArea):
 
     Signals:
         end_left: Whether (bool) the user is away from the end.
+        top_neared: The beginning of the column is less than a page away.
     """
 
     end_left = Signal(bool)
+    top_neared = Signal()
 
     def __init__(self, selection: SelectionGroup, parent: QWidget | None = None) -> None:
         """Create an empty column.
@@ -116,10 +118,6 @@ class ConversationScroll(QScrollArea):
         """Take all messages away."""
         self.remove_rows_from(0)
 
-    def remove_last_row(self) -> None:
-        """Take the newest message away."""
-        self.remove_rows_from(len(self.rows) - 1)
-
     def remove_rows_from(self, place: int) -> None:
         """Take away the message at ``place`` and all after it."""
         gone = self.rows[place:]
@@ -161,7 +159,7 @@ class ConversationScroll(QScrollArea):
 
     def _tend(self) -> None:
         """Build the messages near the viewport, give up those far away."""
-        if self._selection.is_dragging():
+        if self._selection.is_dragging() or not self.isVisible():
             return
         is_light = len(self.rows) <= ALWAYS_LIVE
         top, page = self.verticalScrollBar().value(), self.viewport().height()
@@ -215,6 +213,8 @@ class ConversationScroll(QScrollArea):
 
     def _on_value_changed(self, value: int) -> None:
         self._tend_timer.start()
+        if value < self.verticalScrollBar().pageStep():
+            self.top_neared.emit()
         self._set_following(value >= self.verticalScrollBar().maximum() - _END_PX)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -226,6 +226,11 @@ class ConversationScroll(QScrollArea):
             bar.setValue(bar.minimum())
         else:
             super().keyPressEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """What came while the conversation was hidden is built now."""
+        super().showEvent(event)
+        self._tend_timer.start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the column readable and the button in its place."""

@@ -85,6 +85,7 @@ class ChatTabs(QFrame):
         self._titles: dict[str, str] = {}
         self._views: dict[str, ChatView] = {}
         self._streaming: set[str] = set()
+        self._wearing_old: set[str] = set()
         self.setProperty("role", "panel")
         self.bar = _EvenTabBar(self)
         self.bar.setDocumentMode(True)
@@ -157,6 +158,7 @@ class ChatTabs(QFrame):
         self._ids.remove(conversation_id)
         del self._titles[conversation_id]
         self._streaming.discard(conversation_id)
+        self._wearing_old.discard(conversation_id)
         self._stack.removeWidget(view)
         self.bar.removeTab(index)
         self._show_tabs()
@@ -205,14 +207,14 @@ class ChatTabs(QFrame):
         self.new_button.setAccessibleDescription(tip)
 
     def set_palette(self, palette: Palette) -> None:
-        """Change colours of everything below."""
+        """Change colours: of what is seen now, of the rest when it comes to the front."""
         self._palette = palette
         for index in range(self.bar.count()):
             button = self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
             if isinstance(button, QToolButton):
                 button.setIcon(icon("close", palette.muted, _ICON_PX))
-        for view in self._views.values():
-            view.set_palette(palette)
+        self._wearing_old = set(self._views)
+        self._dress_current()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the tabs the room there is."""
@@ -220,6 +222,13 @@ class ChatTabs(QFrame):
         beside = self.new_button.sizeHint().width() + 2 * PANEL_PADDING_PX + 4 * STEP_PX
         self.bar.set_room(self.width() - beside)
         self._show_tabs()
+
+    def _dress_current(self) -> None:
+        """Twenty conversations at once would hold up the window for the better part of a second."""
+        current = self.current_id()
+        if current in self._wearing_old:
+            self._wearing_old.discard(current)
+            self._views[current].set_palette(self._palette)
 
     # --- Tabs ---------------------------------------------------------------------------------
 
@@ -256,9 +265,9 @@ class ChatTabs(QFrame):
             ("Ctrl+PgDown", 1),
             ("Ctrl+PgUp", -1),
         ):
-            self._shortcut(keys).activated.connect(lambda step=step: self._step(step))
+            self._shortcut(keys).activated.connect(lambda step=step: self.step(step))
         self._shortcut("Ctrl+T").activated.connect(self.conversation_opened)
-        self._shortcut("Ctrl+W").activated.connect(self._on_close_current)
+        self._shortcut("Ctrl+W").activated.connect(self.close_current)
         for number in range(1, 10):
             self._shortcut(f"Ctrl+{number}").activated.connect(
                 lambda index=number - 1: self.bar.setCurrentIndex(index)
@@ -267,11 +276,13 @@ class ChatTabs(QFrame):
     def _shortcut(self, keys: str) -> QShortcut:
         return QShortcut(QKeySequence(keys), self)
 
-    def _step(self, step: int) -> None:
+    def step(self, step: int) -> None:
+        """Show the conversation so many tabs further on, around the end."""
         if self._ids:
             self.bar.setCurrentIndex((self.bar.currentIndex() + step) % len(self._ids))
 
-    def _on_close_current(self) -> None:
+    def close_current(self) -> None:
+        """Ask for the end of the conversation in front."""
         if self.current_id():
             self.conversation_closed.emit(self.current_id())
 
@@ -279,5 +290,6 @@ class ChatTabs(QFrame):
         if not 0 <= index < len(self._ids):
             return
         conversation_id = self._ids[index]
+        self._dress_current()
         self._stack.setCurrentWidget(self._views[conversation_id])
         self.current_changed.emit(conversation_id)

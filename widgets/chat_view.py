@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import (
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
-    QKeySequence,
-    QResizeEvent,
-    QShortcut,
-)
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from resources.tokens import DARK, STEP_PX, Palette
@@ -24,15 +17,11 @@ from widgets.chat_header import ConversationHeader
 from widgets.chat_rows import ChatRows
 from widgets.chat_scroll import ConversationScroll, column_margin
 from widgets.composer import Composer, Draft, draft_of
-from widgets.composer_editor import local_paths
+from widgets.file_drop import FileDrop
 from widgets.message_answer import AnswerView
 from widgets.message_notice import NoticeView
-from widgets.message_record import ALONE, AnswerRecord, Branch, Record, UserRecord
+from widgets.message_record import ALONE, AnswerRecord, Branch, Record, UserRecord, user_name
 from widgets.message_selection import SelectionGroup
-from widgets.message_user import UserMessage
-
-# Above this share of the context the next answer may not fit.
-NEARLY_FULL = 0.9
 
 
 class ChatView(QWidget):
@@ -90,7 +79,6 @@ class ChatView(QWidget):
         self._is_resuming = False
         self._reason: str | None = None
         self.setAccessibleName("Conversation")
-        self.setAcceptDrops(True)
         self._selection = SelectionGroup(self)
         self.header = ConversationHeader(palette)
         self.empty = EmptyConversation()
@@ -120,6 +108,11 @@ class ChatView(QWidget):
         self.set_mode(is_completion=False, note="")
 
     def _connect(self) -> None:
+        drop = FileDrop(self)
+        drop.dropped.connect(self.files_dropped)
+        drop.hovered.connect(
+            lambda is_over: self.composer.show_note("Drop to attach" if is_over else "")
+        )
         self.composer.sent.connect(self._on_sent)
         self.composer.stop_requested.connect(self.stop_requested)
         self.composer.draft_changed.connect(self.draft_changed)
@@ -133,7 +126,7 @@ class ChatView(QWidget):
         rows = self.rows
         rows.link_activated.connect(self.link_activated)
         rows.first_painted.connect(self.first_painted)
-        rows.continue_requested.connect(self._on_continue)
+        rows.continue_requested.connect(self.ask_to_continue)
         rows.again_requested.connect(self.again_requested)
         rows.edit_sent.connect(self.edit_sent)
         rows.branch_requested.connect(self.branch_requested)
@@ -150,7 +143,7 @@ class ChatView(QWidget):
         """
         self._clear_notice()
         self._offer_nothing()
-        self._add(UserRecord(self._user_name(), text, branch))
+        self._add(UserRecord(user_name(is_completion=self._is_completion), text, branch))
         self.messages_area.jump_to_end()
 
     def begin_answer(self, model_name: str, branch: Branch = ALONE) -> None:
@@ -253,29 +246,6 @@ class ChatView(QWidget):
         self._order_focus(self._notice.retry_button)
         self._show_page(self.messages_area)
 
-    def remove_last_exchange(self) -> str:
-        """Take the last message of the user and its answer away, if no word of that has come.
-
-        Returns:
-            The message, for ``set_draft_text``; empty where there is none to take away.
-        """
-        rows = self.messages_area.rows
-        answer = self._last_answer()
-        if answer is not None and answer.text():
-            return ""
-        count = 1 if answer is None else 2
-        message = rows[-count].live if len(rows) >= count else None
-        if not isinstance(message, UserMessage):
-            return ""
-        text = message.record().text
-        self.rows.remove_last(count)
-        self._queue_position = None
-        self._is_resuming = False
-        if not rows and self._notice is None:
-            self._show_page(self.empty)
-        self._show_activity()
-        return text
-
     def clear(self) -> None:
         """Take all messages away; the draft and the system prompt stay."""
         self._clear_notice()
@@ -305,22 +275,6 @@ class ChatView(QWidget):
         """
         self._queue_position = position
         self._show_activity()
-
-    def set_context_use(self, used_tok: int, cap_tok: int) -> None:
-        """Show how many tokens of the slot's context are in use and how many are left."""
-        left_tok = max(0, cap_tok - used_tok)
-        is_warning = cap_tok > 0 and used_tok > NEARLY_FULL * cap_tok
-        self.set_context_text(
-            f"context {used_tok:,} of {cap_tok:,} · {left_tok:,} left", is_warning=is_warning
-        )
-
-    def set_context_text(self, text: str, *, is_warning: bool) -> None:
-        """How much of the context is in use, in words; one line."""
-        self.composer.set_context_text(text, is_warning=is_warning)
-
-    def set_context_notice(self, text: str, *, is_warning: bool) -> None:
-        """What there is to know of the context before sending; empty for nothing."""
-        self.composer.set_notice(text, is_warning=is_warning)
 
     def set_mode(self, is_completion: bool, note: str) -> None:
         """Chat, or text completion with a base model.
@@ -378,23 +332,6 @@ class ChatView(QWidget):
         self.composer.set_draft(draft_of(text))
         self.composer.submit()
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files wherever in the conversation they are dropped."""
-        if local_paths(event.mimeData()):
-            event.acceptProposedAction()
-            self.composer.show_note("Drop to attach")
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """They went elsewhere."""
-        super().dragLeaveEvent(event)
-        self.composer.show_note("")
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Say which files they are."""
-        event.acceptProposedAction()
-        self.composer.show_note("")
-        self.files_dropped.emit(local_paths(event.mimeData()))
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep header and composer in the column of the text."""
         super().resizeEvent(event)
@@ -406,9 +343,6 @@ class ChatView(QWidget):
 
     def _last_answer(self) -> AnswerView | None:
         return self.rows.last_answer()
-
-    def _user_name(self) -> str:
-        return user_name(is_completion=self._is_completion)
 
     def _add(self, record: Record) -> None:
         self._show_page(self.messages_area)
@@ -460,7 +394,8 @@ class ChatView(QWidget):
         self._is_resuming = False
         self.sent.emit(text)
 
-    def _on_continue(self) -> None:
+    def ask_to_continue(self) -> None:
+        """Ask to go on where the last answer stopped, as its button does."""
         self._is_resuming = True
         self.continue_requested.emit()
 
@@ -475,8 +410,3 @@ class ChatView(QWidget):
     def _on_prompt_chosen(self, text: str) -> None:
         self.composer.set_draft(Draft(text))
         self.composer.editor.setFocus()
-
-
-def user_name(*, is_completion: bool) -> str:
-    """What the user's messages are headed by."""
-    return "Text" if is_completion else "You"

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from resources.chat_tokens import COMPOSER_MAX_LINES
 from widgets.composer_paste import FOLD_CHARS, cleaned
+from widgets.file_drop import local_paths
 
 # Without it Qt counts the last line as not quite visible and lets it scroll.
 _SLACK_PX = 1
@@ -109,11 +110,8 @@ class PromptEditor(QPlainTextEdit):
             self.setFixedHeight(height)
 
     def _height_of(self, lines: int) -> int:
-        frame = self.height() - self.viewport().height()
+        # Before it is shown the viewport has some size of its own that says nothing.
+        is_laid_out = self.isVisible()
+        frame = self.height() - self.viewport().height() if is_laid_out else 2 * self.frameWidth()
         text = lines * self.fontMetrics().lineSpacing() + 2 * self.document().documentMargin()
         return round(text) + frame + _SLACK_PX
-
-
-def local_paths(source: QMimeData) -> list[str]:
-    """Paths of the local files in ``source``."""
-    return [url.toLocalFile() for url in source.urls() if url.isLocalFile()]

@@ -247,7 +247,7 @@ class BlockSplitter:
         return not self._is_list and len(self._lines) > 1 and _UNDERLINE.match(line) is not None
 
     def _is_too_long(self) -> bool:
-        if self._is_table() and sum(line.count("|") for line in self._lines) > MAX_TABLE_CELLS:
+        if self._is_table() and sum(map(_table_cost, self._lines)) > MAX_TABLE_CELLS:
             return True
         return self._size_chars > (MAX_LIST_CHARS if self._is_list else MAX_BLOCK_CHARS)
 
@@ -333,6 +333,11 @@ def _outside_code(text: str) -> tuple[str, str]:
         start = runs[closing].end()
         index = closing + 1
     return "".join(kept) + text[start:], ""
+
+
+def _table_cost(line: str) -> int:
+    """Cells of a table's line; what is bold or code in it costs as much again."""
+    return line.count("|") + (line.count("*") + line.count("`")) // 3
 
 
 def _dedented(line: str, columns: int) -> str:

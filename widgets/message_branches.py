@@ -72,7 +72,6 @@ class BranchSwitch(QWidget):
         button.setProperty("role", "quiet")
         button.setFont(small_font(self.font()))
         button.setAccessibleName(name)
-        keys = "Alt+Page up" if step < 0 else "Alt+Page down"
-        button.setToolTip(f"{name} ({keys} for the last one that has several)")
+        button.setToolTip(name)
         button.clicked.connect(lambda: self.stepped.emit(step))
         return button

@@ -66,3 +66,8 @@ class AnswerRecord:
 
 
 Record = UserRecord | AnswerRecord
+
+
+def user_name(*, is_completion: bool) -> str:
+    """What the user's messages are headed by: a base model continues a text."""
+    return "Text" if is_completion else "You"

@@ -131,17 +131,18 @@ def test_that_the_system_prompt_unfolds_and_tells_of_changes(qtbot: QtBot, view:
     assert view.header.summary.full_text() == "Answer in rhymes."
 
 
-@pytest.mark.parametrize(
-    ("used", "cap", "role"),
-    [(541, 4096, "hint"), (3686, 4096, "hint"), (3687, 4096, "hint-warning"), (0, 0, "hint")],
-)
-def test_that_the_context_is_shown_and_warned_of(
-    view: ChatView, used: int, cap: int, role: str
-) -> None:
-    view.set_context_use(used, cap)
-    label = view.composer.context_label
-    assert label.text() == f"context {used:,} of {cap:,} · {cap - used:,} left"
-    assert label.property("role") == role
+def test_that_the_context_is_shown_and_warned_of(view: ChatView) -> None:
+    view.composer.set_context_text("context 3,700 of 4,096 · 396 left", is_warning=True)
+    view.composer.set_notice("The context is nearly full.", is_warning=True)
+    for label, text in (
+        (view.composer.context_label, "context 3,700 of 4,096 · 396 left"),
+        (view.composer.notice_label, "The context is nearly full."),
+    ):
+        assert label.isVisible()
+        assert label.text() == text
+        assert label.property("role") == "hint-warning"
+    view.composer.set_notice("", is_warning=False)
+    assert not view.composer.notice_label.isVisible()
 
 
 def test_that_sending_answering_and_stopping_follow_each_other(
@@ -227,32 +228,6 @@ def test_that_an_error_offers_its_repair(qtbot: QtBot, view: ChatView) -> None:
     notice = view.findChildren(NoticeView)[-1]
     assert not notice.repair_button.isVisibleTo(notice)
     assert notice.retry_button.isVisibleTo(notice)
-
-
-def test_that_a_refused_message_goes_back_to_where_it_was_written(view: ChatView) -> None:
-    view.add_user_message("first")
-    view.begin_answer(MODEL)
-    view.append_text("An answer.")
-    view.finish_answer("", None, False)
-    view.add_user_message("second")
-    view.begin_answer(MODEL)
-    view.finish_answer("", None, False)
-    text = view.remove_last_exchange()
-    assert text == "second"
-    assert len(view.messages_area.rows) == 2
-    assert view.set_draft_text(text)
-    assert view.draft() == "second"
-    assert view.remove_last_exchange() == ""  # that one was answered
-    assert len(view.messages_area.rows) == 2
-
-
-def test_that_a_message_nobody_began_to_answer_can_be_taken_back(view: ChatView) -> None:
-    view.add_user_message("only")
-    view.set_queued(2)
-    assert view.remove_last_exchange() == "only"
-    assert view.queue_position is None
-    assert view.empty.isVisible()
-    assert view.remove_last_exchange() == ""
 
 
 def test_that_what_was_written_meanwhile_is_kept(view: ChatView) -> None:
