@@ -196,6 +196,15 @@ class Keeping(QObject):
 
         self._do(write, lambda _: self.exported.emit(str(path)))
 
+    def import_from(self, path: Path) -> None:
+        """Store a conversation that was exported as JSON, and tell it by ``opened``."""
+
+        def read() -> Conversation:
+            conversation = self._store.import_json(path)
+            return self._store.open(conversation).conversation
+
+        self._do(read, self._on_imported)
+
     def close(self, timeout_s: float = _CLOSE_S) -> str:
         """Write what is new and end; waits at most about so long for the disk.
 
@@ -226,6 +235,10 @@ class Keeping(QObject):
         return sentences[0] if sentences else ""
 
     # --- Inside -------------------------------------------------------------------------
+
+    def _on_imported(self, conversation: Conversation) -> None:
+        self.opened.emit(conversation)
+        self.list()
 
     def _fail(self, sentence: str) -> None:
         self.failed.emit(sentence)

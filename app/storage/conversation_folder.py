@@ -124,13 +124,15 @@ class ConversationFolder:
             (self._folder / _TRASH / path.name).replace(path)
 
     def empty_trash(self, before_s: float) -> int:
-        """Delete for good what was put into the trash before then.
+        """Delete for good what was put into the trash before then, and drafts that old.
 
         Returns:
             How many files that were; what cannot be deleted stays for the next time.
         """
         count = 0
-        for file in sorted((self._folder / _TRASH).glob(f"*{_SUFFIX}")):
+        trashed = sorted((self._folder / _TRASH).glob(f"*{_SUFFIX}"))
+        # Drafts of files written anew, of programs that died over it.
+        for file in trashed + sorted(self._folder.glob(f".*{_SUFFIX}.*")):
             with contextlib.suppress(OSError):
                 if file.lstat().st_mtime < before_s:
                     file.unlink()

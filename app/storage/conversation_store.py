@@ -16,9 +16,10 @@ from pathlib import Path
 
 from app.conversation import Conversation
 from app.storage.conversation_entry import ConversationEntry
+from app.storage.conversation_export import from_json
 from app.storage.conversation_folder import ConversationFolder, named, told_as
 from app.storage.conversation_search import SearchHit, find_words, search_words
-from app.storage.journal_file import BusyError, JournalFile
+from app.storage.journal_file import BusyError, JournalFile, read_file
 from app.storage.journal_records import SCHEMA, Header
 from app.storage.journal_replay import read_journal
 from app.storage.journal_state import JournalState
@@ -237,6 +238,22 @@ class ConversationStore:
             copy = _renamed(conversation)
             self._keep_at_once(copy)
         return copy.id
+
+    def import_json(self, path: Path) -> str:
+        """Store a conversation that was exported as JSON.
+
+        Returns:
+            Its id, a new one.
+
+        Raises:
+            StorageError: If the file is none, or it could not be stored.
+        """
+        with told_as("The conversation could not be imported", path):
+            content = read_file(path.resolve())
+        conversation = from_json(content, 1, self._clock_s())
+        with self._disk:
+            self._keep_at_once(_ended(conversation, _ENDED))
+        return conversation.id
 
     def delete(self, conversation_id: str) -> None:
         """Put a conversation into the trash.

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import stat
+import uuid
 from pathlib import Path
 
 from app.storage.journal_lock import try_lock
@@ -118,6 +119,28 @@ class JournalFile:
                 os.ftruncate(self._handle, self.good_bytes)
             raise
         self.good_bytes += len(content)
+
+    def replaced_by(self, content: bytes) -> JournalFile:
+        """Put a new file with ``content`` in the place of this one, which is closed.
+
+        Returns:
+            The new file; it was locked before it got there.
+
+        Raises:
+            OSError: If that failed; this one is as it was.
+        """
+        draft = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex[:8]}")
+        file = JournalFile.create(draft)
+        try:
+            file.append(content, is_lasting=True)
+            draft.replace(self.path)
+        except OSError:
+            file.close()
+            draft.unlink(missing_ok=True)
+            raise
+        file.path = self.path
+        self.close()
+        return file
 
     def is_in_place(self) -> bool:
         """Whether the path still leads to this very file; not if it was moved or deleted."""

@@ -6,6 +6,7 @@ written stays noted and is written when it works again.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import threading
 import uuid
@@ -18,6 +19,10 @@ from app.storage.journal_file import JournalFile
 from app.storage.journal_records import Change, encode_line
 from app.storage.journal_state import JournalState
 
+# A file is written anew when it is larger than this and than four times what it has to say: texts
+# that are replaced over and over (a long system prompt that is edited) would fill the disk.
+_REWRITE_BYTES = 2**20
+_REWRITE_FACTOR = 4
 # After these the open file is as good as before; after any other it is opened anew.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -46,6 +51,7 @@ class JournalWriter:
         self._file = file
         # How much of the file at ``path`` is ours; None while there is none.
         self._written_bytes = file.good_bytes if file else None
+        self._rewrite_bytes = _REWRITE_BYTES
         self._pending: list[Change] = []
         self._lock = threading.Lock()
 
@@ -101,6 +107,8 @@ class JournalWriter:
         self._written_bytes = file.good_bytes
         with self._lock:
             del self._pending[:count]
+        if file.good_bytes > self._rewrite_bytes:
+            self._rewrite(file)
 
     def let_go(self) -> None:
         """Close the file and give up its lock; what is noted stays noted."""
@@ -124,6 +132,20 @@ class JournalWriter:
             for change in pending
         )
         return b"".join(map(encode_line, pending)), len(pending), is_lasting
+
+    def _rewrite(self, file: JournalFile) -> None:
+        """Replace a file that is far longer than what it says; only a saving, so it may fail."""
+        with self._lock:
+            whole = self._state.whole() if not self._pending else None
+        if whole is None:
+            return  # more was noted meanwhile: after the next write
+        content = encode_line(self._state.header) + encode_line(whole)
+        self._rewrite_bytes = max(_REWRITE_BYTES, _REWRITE_FACTOR * len(content))
+        if file.good_bytes <= self._rewrite_bytes:
+            return
+        with contextlib.suppress(OSError):
+            self._file = file.replaced_by(content)
+            self._written_bytes = len(content)
 
     def _open(self) -> JournalFile:
         if self._written_bytes is None:

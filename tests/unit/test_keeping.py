@@ -320,6 +320,33 @@ def test_that_a_conversation_is_exported_with_its_newest_words(
     assert "Because" in text
 
 
+def test_that_an_exported_conversation_is_imported_as_another(
+    desk: Desk, qtbot: QtBot, tmp_path: Path
+) -> None:
+    conversation = desk.say("Because")
+    path = tmp_path / "out.json"
+    with qtbot.waitSignal(desk.keeping.exported):
+        desk.keeping.export_to(conversation.id, path, "json")
+    with qtbot.waitSignal(desk.keeping.opened):
+        desk.keeping.import_from(path)
+    (imported,) = desk.opened
+    assert imported.id != conversation.id
+    assert imported.turns[-1].text == "Because"
+    assert not imported.is_answering
+    qtbot.waitUntil(lambda: bool(desk.lists))
+    assert {entry.id for entry in desk.lists[-1]} == {conversation.id, imported.id}
+
+
+def test_that_a_file_that_is_no_export_is_a_sentence(
+    desk: Desk, qtbot: QtBot, tmp_path: Path
+) -> None:
+    (tmp_path / "out.json").write_bytes(b"\x89PNG")
+    for path in (tmp_path / "out.json", tmp_path / "none.json", tmp_path):
+        with qtbot.waitSignal(desk.keeping.failed):
+            desk.keeping.import_from(path)
+    assert "no conversation" in desk.failed[0]
+
+
 def test_that_an_export_that_fails_is_a_sentence(desk: Desk, qtbot: QtBot, tmp_path: Path) -> None:
     conversation = desk.say("Because")
     (tmp_path / "file").touch()

@@ -1,0 +1,109 @@
+"""Finding words in what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.conversation import Conversation
+from app.storage.conversation_store import ConversationStore
+
+
+def said(conversation_id: str, question: str, answer: str = "Because.") -> Conversation:
+    conversation = Conversation(conversation_id, 1)
+    conversation.ask(question)
+    conversation.append(answer)
+    conversation.finish("end")
+    return conversation
+
+
+def keep(store: ConversationStore, *conversations: Conversation) -> None:
+    for conversation in conversations:
+        store.keep(conversation)
+    store.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def store(folder: Path) -> ConversationStore:
+    return ConversationStore(folder)
+
+
+@pytest.fixture
+def library(store: ConversationStore, folder: Path) -> ConversationStore:
+    keep(
+        store,
+        said("sky", "Why is the sky blue?", "Rayleigh scattering, " * 50 + "said the Straße."),
+        said("food", "Crème brûlée", "Sugar and cream."),
+        said("code", "Fix it", "def f():\n    return 'SKY'\n"),
+    )
+    return ConversationStore(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("sky", {"sky", "code"}),
+        ("SKY blue", {"sky"}),
+        ("blue sky scatt", {"sky"}),
+        ("creme BRULEE sugar", {"food"}),
+        ("strasse", {"sky"}),
+        ("crème", {"food"}),
+        ("sky cream", set()),
+        ("   ", set()),
+    ],
+)
+def test_that_every_word_must_stand_somewhere(
+    library: ConversationStore, words: str, found: set[str]
+) -> None:
+    assert {hit.entry.id for hit in library.search(words)} == found
+
+
+def test_that_a_hit_shows_the_text_around_it(library: ConversationStore) -> None:
+    (hit,) = library.search("STRASSE")
+    assert hit.excerpt[hit.start : hit.end] == "Straße"
+    assert hit.excerpt.startswith("…")
+    assert hit.excerpt.endswith("said the Straße.")
+    assert hit.turn == 2
+    (hit,) = library.search("return")
+    assert hit.excerpt == "def f(): return 'SKY'"
+    assert hit.excerpt[hit.start : hit.end] == "return"
+
+
+def test_that_a_word_across_the_pieces_of_a_long_text_is_found(
+    store: ConversationStore, folder: Path
+) -> None:
+    keep(store, said("a", "é" * 65_533 + " needle " + "é" * 70_000))
+    (hit,) = ConversationStore(folder).search("needle")
+    assert hit.excerpt[hit.start : hit.end] == "needle"
+
+
+def test_that_a_name_counts_as_text(store: ConversationStore, folder: Path) -> None:
+    conversation = said("a", "Why?")
+    conversation.name = "Physics"
+    keep(store, conversation)
+    (hit,) = ConversationStore(folder).search("physics because")
+    assert hit.excerpt[hit.start : hit.end] == "Because"
+    (hit,) = ConversationStore(folder).search("phys")
+    assert hit.turn == 0
+
+
+def test_that_a_search_ends_when_nobody_waits_for_it(library: ConversationStore) -> None:
+    asked = []
+
+    def is_cancelled() -> bool:
+        asked.append(True)
+        return len(asked) > 1
+
+    assert len(library.search("e", is_cancelled)) <= 1
+    assert len(asked) == 2
+
+
+def test_that_words_not_written_yet_are_found(store: ConversationStore) -> None:
+    store.keep(said("a", "Why?"))
+    assert len(store.search("why")) == 1
