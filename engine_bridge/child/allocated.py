@@ -31,15 +31,20 @@ def memory_now() -> tuple[DeviceFacts, ...]:
 
 
 def allocated(
-    context: Context, config: EngineConfig, seconds: float, recurrent_bytes: int = 0
+    context: Context,
+    config: EngineConfig,
+    seconds: float,
+    recurrent_bytes: int = 0,
+    draft: Context | None = None,
 ) -> MemoryPlan:
-    """What a real context and its model occupy, for ``Applied``.
+    """What real contexts and their models occupy, for ``Applied``.
 
     Args:
         context: A context on a loaded model.
         config: What it was built for.
         seconds: How long that took.
         recurrent_bytes: State of a hybrid model; a recurrent model's is found here.
+        draft: The draft model's context, None without one.
 
     Raises:
         NotSupportedError: On other platforms than Linux.
@@ -52,6 +57,12 @@ def allocated(
         recurrent_bytes=state,
         memory=memory_now(),
     )
+    if draft is not None:
+        shape = shape.with_draft(
+            shape_of(
+                draft.memory_breakdown(), output_bytes=output_bytes_of(draft), recurrent_bytes=0
+            )
+        )
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 

@@ -11,22 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child import sentences
+from engine_bridge.child.drafting import Drafting
 from engine_bridge.child.filling import Filling
-from engine_bridge.child.llama import Context, Model
+from engine_bridge.child.llama import Context
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.pieces import Pieces
 from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.sampling import Sampling
-from engine_bridge.child.scheduler import Limits, Share, drafts_allowed, share_out
+from engine_bridge.child.scheduler import Limits, Share, share_out
 from engine_bridge.child.slot import Slot, choose_slot
-from engine_bridge.child.speculation.choice import drafter_of
-from engine_bridge.child.speculation.drafter import Drafter
+from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
 from engine_bridge.protocol import (
     Event,
     FinishReason,
-    Logged,
     RequestFinished,
     RequestStarted,
     SlotFacts,
@@ -34,8 +33,6 @@ from engine_bridge.protocol import (
 from engine_bridge.settings.config import EngineConfig
 
 _NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
-# A cancel must be felt within 100 ms. Ending a step takes up to 30 ms and throws its work away.
-_WORTH_ENDING_S, _WORTH_ENDING_FOR_ONE_S = 0.06, 0.01
 
 
 class Batcher:
@@ -47,6 +44,7 @@ class Batcher:
         meter: Counts the steps.
         emit: Takes events.
         clock: Time in nanoseconds.
+        draft_context: Context of the draft model, None without one.
     """
 
     def __init__(
@@ -56,6 +54,8 @@ class Batcher:
         meter: StepMeter,
         emit: Callable[[Event], None],
         clock: Callable[[], int],
+        *,
+        draft_context: Context | None = None,
     ) -> None:
         """Start with empty slots."""
         self.meter = meter
@@ -64,13 +64,12 @@ class Batcher:
         self._clock = clock
         self._pieces = Pieces(context.model)
         self._uses = 0
-        self._told_no_drafts = False
         self._sampling = Sampling(config, context.model)
-        self._requests: frozenset[int] = frozenset()
-        self._in_step: tuple[frozenset[int], int, float] | None = None
-        self._adopt(context, config)
+        self._guard = StepGuard(clock)
+        self._drafting = Drafting(self._guard, meter, emit)
+        self._adopt(context, config, draft_context)
 
-    def _adopt(self, context: Context, config: EngineConfig) -> None:
+    def _adopt(self, context: Context, config: EngineConfig, draft_context: Context | None) -> None:
         model = context.model
         self.context = context
         self.pace = Pace()
@@ -78,6 +77,7 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
+        self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
     def set_live(self, config: EngineConfig) -> None:
@@ -91,7 +91,7 @@ class Batcher:
             context.outputs_max,
             chunk if isinstance(chunk, int) else None,
         )
-        self._drafter = self._drafter_of(config, model)
+        self._drafting.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
@@ -100,15 +100,6 @@ class Batcher:
             self._sampling = Sampling(config, model)
             for stream in self.streams:
                 self._sampling.equip(stream)
-
-    def _drafter_of(self, config: EngineConfig, model: Model) -> Drafter | None:
-        drafter = drafter_of(config)
-        if drafter is None or not (model.is_recurrent or model.is_hybrid):
-            return drafter
-        if not self._told_no_drafts:
-            self._told_no_drafts = True
-            self._emit(Logged("warning", sentences.NO_DRAFTS))
-        return None
 
     # --- Streams ---------------------------------------------------------------------------
 
@@ -153,13 +144,15 @@ class Batcher:
         """The running stream of a request."""
         return next((s for s in self.streams if s.request_id == request_id), None)
 
-    def move_to(self, context: Context, config: EngineConfig) -> None:
+    def move_to(
+        self, context: Context, config: EngineConfig, draft_context: Context | None = None
+    ) -> None:
         """Go on with another context: running streams compute their text again there.
 
         Their samplers do not depend on the context and go on as if nothing had happened.
         """
         streams = list(self.streams)
-        self._adopt(context, config)
+        self._adopt(context, config, draft_context)
         for stream in streams:
             old = stream.slot
             if old.index >= len(self.slots):
@@ -189,7 +182,7 @@ class Batcher:
         self.streams.clear()
 
     def _note_requests(self) -> None:
-        self._requests = frozenset(stream.request_id for stream in self.streams)
+        self._guard.requests = frozenset(stream.request_id for stream in self.streams)
 
     def _finish(self, stream: Stream) -> None:
         assert stream.finish is not None
@@ -215,20 +208,8 @@ class Batcher:
     # --- Steps -----------------------------------------------------------------------------
 
     def interrupt(self, request_id: int | None) -> None:
-        """End the step under way early if it holds that request (None: in any case).
-
-        For any thread. Does nothing where the step will be over soon anyway.
-        """
-        in_step = self._in_step
-        if in_step is None:
-            return
-        requests, begin_ns, expected_s = in_step
-        if request_id is not None and request_id not in requests:
-            return
-        left_s = expected_s - (self._clock() - begin_ns) / 1e9
-        worth_s = _WORTH_ENDING_FOR_ONE_S if len(requests) == 1 else _WORTH_ENDING_S
-        if expected_s <= 0 or left_s > worth_s:
-            self.context.request_abort(True)
+        """End the step under way early if it holds that request; see ``StepGuard``."""
+        self._guard.interrupt(request_id)
 
     def step(self) -> None:
         """Compute one batch and deliver what it brought."""
@@ -237,22 +218,19 @@ class Batcher:
         reading: list[Stream] = []
         if len(generating) < len(self.streams):
             reading = [stream for stream in self.streams if not stream.is_generating]
-        if self._drafter is not None:
-            self._draft(self._drafter, generating)
+        if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
+            return  # a cancel ended it; what was asked comes first
         shares = share_out(generating, reading, self._limits, self.pace, room)
         if not shares:
             return
         tokens, rows = self._filling.fill(shares)
         prompt_tok = sum([share.tokens for share in shares[len(generating) :]])
         context = self.context
-        context.request_abort(False)
-        begin = self._clock()
-        self._in_step = (self._requests, begin, self.pace.expected_s(prompt_tok))
+        begin = self._guard.enter(context, self.pace.expected_s(prompt_tok))
         code = context.decode(self._filling.batch, tokens)
         # Only a step with output rows is waited for: a GPU goes on with the next meanwhile.
         logits = context.logits() if rows and code == 0 else None
-        self._in_step = None
-        end = self._clock()
+        end = self._guard.leave()
         if code:
             self._recover(code, shares)
             return
@@ -334,16 +312,6 @@ class Batcher:
         share.stream.count_draft(share.draft_tok, accepted)
         if accepted < share.draft_tok:
             slot.forget_beyond(slot.cached, self.context)
-
-    def _draft(self, drafter: Drafter, generating: Sequence[Stream]) -> None:
-        for stream in generating:
-            slot = stream.slot
-            most = drafts_allowed(stream, self._limits, len(generating))
-            stream.draft_tok = 0
-            if most > 0:
-                draft = drafter.draft(slot.tokens[: slot.known], most)
-                stream.draft_tok = len(draft)
-                slot.tokens[slot.known : slot.known + len(draft)] = draft
 
     # --- What can go wrong -------------------------------------------------------------------
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.engine import Engine, EngineLostError
-from engine_bridge.child.loader import CannotLoadError, Loaded, LoadEnded, LoadJob, RoomWanted
+from engine_bridge.child.load_faults import CannotLoadError
+from engine_bridge.child.loader import Loaded, LoadEnded, LoadJob, RoomWanted
 from engine_bridge.child.reports import Reports
 from engine_bridge.child.requests import Requests
 from engine_bridge.child.stranger import Stamp
@@ -25,7 +27,7 @@ from engine_bridge.protocol import (
     Unloaded,
 )
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.cost import cost_of_change
+from engine_bridge.settings.cost import cost_of_change, keeps_model
 from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import Problem
 
@@ -50,7 +52,7 @@ class Changes:
 
     A load runs beside the old model, which goes on meanwhile. Where memory does not suffice for
     both, the old one goes first and is loaded again if the new one fails. Never two loads at once:
-    what was given up must have ended before the next one begins.
+    what was given up must have ended before the next one begins. A draft model is loaded alone.
 
     Args:
         requests: Who holds the engine.
@@ -123,8 +125,12 @@ class Changes:
         def progressed(fraction: float, stage: str) -> None:
             self._emit(LoadProgressed(request_id=request_id, fraction=fraction, stage=stage))
 
+        engine = self._requests.engine
+        keeps = False
+        if engine is not None and isinstance(command, Apply):
+            keeps = keeps_model(engine.config, command.config)
         self._command = command
-        self._begin(LoadJob(command.config, self._put, progressed))
+        self._begin(LoadJob(command.config, self._put, progressed, keeps_model=keeps))
 
     def _begin(self, job: LoadJob) -> None:
         self._job = job
@@ -182,6 +188,10 @@ class Changes:
             self._start_once_alone()
             return
         command, self._job, self._command = self._command, None, None
+        if isinstance(ended.loaded, DraftModel):
+            assert isinstance(command, Apply)
+            self._take_draft(ended.loaded, command)
+            return
         if ended.loaded is not None:
             self._stand(ended.loaded, command)
             return
@@ -198,11 +208,23 @@ class Changes:
         self._fallback = None
         engine = Engine(loaded, self._emit, self._clock)
         self._proven |= {engine.stamp}
+        if engine.draft is not None:
+            self._proven |= {engine.draft.stamp}
         old = self._requests.engine
         is_same = old is not None and old.facts.path == engine.facts.path
         self._requests.set_engine(engine, _RELOADED if is_same else _REPLACED)
         request_id = UNASKED if command is None else command.request_id
         self._applied(request_id, engine, Applies.RELOAD, has_new_model=True)
+
+    def _take_draft(self, draft: DraftModel, command: Apply) -> None:
+        """Give the model that runs its new draft model."""
+        engine = self._requests.engine
+        assert engine is not None
+        self._proven |= {draft.stamp}
+        self._try_to_apply(command, engine, Applies.RELOAD, draft)
+        if engine.draft is not draft:
+            draft.close()
+        self._requests.take_up_held()
 
     def _restore(self) -> None:
         """Load again what had to make room; requests that wait are answered afterwards."""
@@ -229,8 +251,13 @@ class Changes:
         if cost is Applies.RELOAD:
             self._start(command)
             return
+        self._try_to_apply(command, engine, cost or Applies.LIVE)
+
+    def _try_to_apply(
+        self, command: Apply, engine: Engine, cost: Applies, draft: DraftModel | None = None
+    ) -> None:
         try:
-            self._apply_now(command, engine, cost or Applies.LIVE)
+            self._apply_now(command, engine, cost, draft)
         except CannotLoadError as error:
             self._refuse(command, error.problem)
         except EngineLostError as error:
@@ -238,12 +265,14 @@ class Changes:
             self._lose(error.problem.message)
         self._reports.note_change()
 
-    def _apply_now(self, command: Apply, engine: Engine, cost: Applies) -> None:
+    def _apply_now(
+        self, command: Apply, engine: Engine, cost: Applies, draft: DraftModel | None
+    ) -> None:
         begin_ns = self._clock()
-        if cost is Applies.CONTEXT:
-            engine.apply_context(command.config, self._clock)
-        else:
+        if cost is Applies.LIVE:
             engine.apply_live(command.config, (self._clock() - begin_ns) / 1e9)
+        else:
+            engine.apply_context(command.config, self._clock, draft)
         self._applied(command.request_id, engine, cost, has_new_model=False)
         self._requests.check_waiting()
 

@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.batcher import Batcher
+from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, can_measure_memory
-from engine_bridge.child.loader import CannotLoadError, Loaded, make_context, rule_problem
+from engine_bridge.child.load_faults import CannotLoadError
+from engine_bridge.child.loader import Loaded, make_contexts, rule_problem
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import memory_problem
@@ -35,7 +37,7 @@ class EngineLostError(Exception):
 
 
 class Engine:
-    """One model with one context at a time.
+    """One model with one context at a time, and its draft model where it has one.
 
     Attributes:
         config: What runs.
@@ -44,6 +46,7 @@ class Engine:
         batcher: The streams.
         memory: What is allocated.
         stamp: What tells whether the model's file is still the same one.
+        draft: Its draft model, None without one.
     """
 
     def __init__(
@@ -56,8 +59,17 @@ class Engine:
         self.stamp = loaded.stamp
         self._model = loaded.model
         self._context = loaded.context
+        self.draft = loaded.draft
         meter = StepMeter(loaded.weights, loaded.kv, clock())
-        self.batcher = Batcher(loaded.context, loaded.config, meter, emit, clock)
+        meter.draft = None if self.draft is None else self.draft.reads
+        self.batcher = Batcher(
+            loaded.context,
+            loaded.config,
+            meter,
+            emit,
+            clock,
+            draft_context=self._draft_context(),
+        )
         self.memory = self._measured(loaded.seconds)
 
     def apply_live(self, config: EngineConfig, seconds: float) -> None:
@@ -69,45 +81,70 @@ class Engine:
         problem = rule_problem(config, self.facts)
         if problem is not None:
             raise CannotLoadError(problem)
-        self._context.set_threads(*threads_of(config))
+        for context in self._contexts():
+            context.set_threads(*threads_of(config))
         self.batcher.set_live(config)
         self.config = config
         self.memory = self._measured(seconds)
 
-    def apply_context(self, config: EngineConfig, clock: Callable[[], int]) -> None:
+    def apply_context(
+        self, config: EngineConfig, clock: Callable[[], int], new_draft: DraftModel | None = None
+    ) -> None:
         """Replace the context; weights stay, running streams compute their text again.
 
         The old one is freed first: both at once may not fit. It is built again if the new one
         cannot be had.
+
+        Args:
+            config: What to run.
+            clock: Time in nanoseconds.
+            new_draft: A draft model that was loaded for ``config``; None keeps the one that is
+                there, as far as ``config`` drafts with one. It belongs to the engine once this
+                returns.
 
         Raises:
             CannotLoadError: If the change is refused; the engine goes on with what it had.
             EngineLostError: If then the old context cannot be had either.
         """
         begin_ns = clock()
+        draft = new_draft or (self.draft if config.draft is not None else None)
         problem = rule_problem(config, self.facts) or memory_problem(
-            self.facts, config, self.memory
+            self.facts, config, self.memory, None if draft is None else draft.facts
         )
         if problem is not None:
             raise CannotLoadError(problem)
         self._context.close()
+        old_draft = self.draft
+        if old_draft is not None:
+            old_draft.drop_context()
         try:
-            context = make_context(self._model, config)
+            context = make_contexts(self._model, config, draft)
         except CannotLoadError:
             self._go_on_with(self._old_context(), self.config)
             raise
+        self.draft = draft
+        if old_draft is not None and old_draft is not draft:
+            old_draft.close()
         self._go_on_with(context, config)
         self.memory = self._measured((clock() - begin_ns) / 1e9)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files of the models that run, as the configuration names them."""
+        draft = self.config.draft
+        return (self.config.model_path, *([] if draft is None else [draft.model_path]))
 
     def close(self) -> None:
         """Free everything."""
         self.batcher.close()
+        if self.draft is not None:
+            self.draft.close()
         self._context.close()
         self._model.close()
 
     def _old_context(self) -> Context:
         try:
-            return make_context(self._model, self.config)
+            return make_contexts(self._model, self.config, self.draft)
         except CannotLoadError as error:
             raise EngineLostError(
                 Problem(
@@ -121,10 +158,19 @@ class Engine:
         context.warm_up()
         self._context, self.config = context, config
         self.batcher.meter.kv = kv_reads_of(context.log, self._model.window_tok)
-        self.batcher.move_to(context, config)
+        self.batcher.meter.draft = None if self.draft is None else self.draft.reads
+        self.batcher.move_to(context, config, self._draft_context())
+
+    def _draft_context(self) -> Context | None:
+        return None if self.draft is None else self.draft.context
+
+    def _contexts(self) -> tuple[Context, ...]:
+        draft = self._draft_context()
+        return (self._context,) if draft is None else (self._context, draft)
 
     def _measured(self, seconds: float) -> MemoryPlan:
+        draft = self._draft_context()
         if not can_measure_memory():
-            return memory_from_log(self._context, self.config, seconds)
+            return memory_from_log(self._context, self.config, seconds, draft)
         state = self.batcher.meter.kv.state_bytes * self._context.sequences
-        return allocated(self._context, self.config, seconds, round(state))
+        return allocated(self._context, self.config, seconds, round(state), draft)

@@ -12,7 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine_bridge.child.draft_model import DraftModel, read_draft
 from engine_bridge.child.llama import Context, LlamaError, LoadCancelledError, Model
+from engine_bridge.child.load_faults import (
+    CannotLoadError,
+    cancelled,
+    of_the_draft,
+    own_fault,
+    refused_model,
+)
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
 from engine_bridge.child.memory_check import memory_problem
 from engine_bridge.child.prompts import PromptSource
@@ -27,21 +35,7 @@ from engine_bridge.settings.rules import Problem, errors_of
 
 # Seconds between two events about a load's progress.
 _PROGRESS_EVERY_S = 0.05
-
-
-class CannotLoadError(Exception):
-    """A load that does not come to its end.
-
-    Attributes:
-        problem: What is wrong, why and what to do.
-        is_cancelled: Whether the user wanted it so.
-    """
-
-    def __init__(self, problem: Problem, *, is_cancelled: bool = False) -> None:
-        """Give up for ``problem``."""
-        super().__init__(problem.message)
-        self.problem = problem
-        self.is_cancelled = is_cancelled
+_STAGE, _DRAFT_STAGE = "Loading weights", "Loading the draft model"
 
 
 @dataclass
@@ -58,6 +52,7 @@ class Loaded:
         kv: What a stream reads of its caches.
         seconds: How long the load took.
         stamp: What tells whether the file is still the same one.
+        draft: Its draft model with a context, None without one.
     """
 
     config: EngineConfig
@@ -69,19 +64,25 @@ class Loaded:
     kv: KvReads
     seconds: float
     stamp: Stamp
+    draft: DraftModel | None = None
 
     def close(self) -> None:
-        """Free context and weights."""
+        """Free contexts and weights."""
+        if self.draft is not None:
+            self.draft.close()
         self.context.close()
         self.model.close()
 
 
 @dataclass(frozen=True)
 class LoadEnded:
-    """What a job hands to the loop: exactly one of ``loaded`` and ``failure``."""
+    """What a job hands to the loop: exactly one of ``loaded`` and ``failure``.
+
+    A draft model alone is loaded for the model that runs.
+    """
 
     job: LoadJob
-    loaded: Loaded | None = None
+    loaded: Loaded | DraftModel | None = None
     failure: CannotLoadError | None = None
 
 
@@ -100,6 +101,8 @@ class LoadJob:
         config: What to load.
         put: Takes ``RoomWanted`` and ``LoadEnded``; called on the job's thread.
         on_progress: Takes the fraction (0 to 1) and the stage; called on the job's thread.
+        keeps_model: Whether the model that runs stays, so that a draft model alone is to be loaded
+            (where memory has room for it beside all that runs).
 
     Attributes:
         is_cancelled: Whether it was told to give up.
@@ -109,6 +112,7 @@ class LoadJob:
     config: EngineConfig
     put: Callable[[LoadEnded | RoomWanted], None]
     on_progress: Callable[[float, str], None]
+    keeps_model: bool = False
     is_cancelled: bool = False
     is_started: bool = False
     _running: MemoryPlan | None = None
@@ -116,6 +120,7 @@ class LoadJob:
     _look: Look = field(default_factory=Look)
     _room: threading.Event = field(default_factory=threading.Event)
     _told_s: float = 0.0
+    _told_stage: str = ""
 
     def start(self, running: MemoryPlan | None, proven: frozenset[Stamp]) -> None:
         """Begin.
@@ -150,24 +155,32 @@ class LoadJob:
             self.put(LoadEnded(self, failure=failure))
         except Exception as error:
             traceback.print_exc()
-            self.put(LoadEnded(self, failure=CannotLoadError(_own_fault(error))))
+            self.put(LoadEnded(self, failure=CannotLoadError(own_fault(error))))
         else:
             self.put(LoadEnded(self, loaded=loaded))
 
-    def _load(self) -> Loaded:
+    def _load(self) -> Loaded | DraftModel:
         begin_s = time.perf_counter()
         self._tell(0.0, "Reading the header")
         gguf = read_checked(self.config)
-        stamp = self._make_sure_of_file(gguf.facts)
-        self._make_sure_of_memory(gguf)
-        model = self._load_weights(gguf.facts)
+        draft = self._read_draft(gguf.facts)
+        stamp = self._make_sure_of_file(gguf.facts, self.config)
+        draft_stamp = None if draft is None else self._make_sure_of_draft(draft.facts)
+        self._make_sure_of_memory(gguf.facts, None if draft is None else draft.facts)
+        if draft is not None and draft_stamp is not None and self._has_target:
+            return self._load_draft(draft, draft_stamp, of_all=0.0)
+        share = _share(gguf.facts, draft)
+        model = self._load_weights(gguf.facts, share)
         context: Context | None = None
+        draft_model: DraftModel | None = None
         try:
+            if draft is not None and draft_stamp is not None:
+                draft_model = self._load_draft(draft, draft_stamp, of_all=share)
             self._tell(1.0, "Making the context")
-            context = make_context(model, self.config)
+            context = make_contexts(model, self.config, draft_model)
             self._tell(1.0, "Warming up")
             context.warm_up()
-            self._stop_if_cancelled()
+            self._stop_ifcancelled()
             return Loaded(
                 config=self.config,
                 facts=gguf.facts,
@@ -178,14 +191,28 @@ class LoadJob:
                 kv=kv_reads_of(context.log, model.window_tok),
                 seconds=time.perf_counter() - begin_s,
                 stamp=stamp,
+                draft=draft_model,
             )
         except BaseException:
+            if draft_model is not None:
+                draft_model.close()
             if context is not None:
                 context.close()
             model.close()
             raise
 
-    def _make_sure_of_file(self, facts: ModelFacts) -> Stamp:
+    @property
+    def _has_target(self) -> bool:
+        """Whether the model that is to run is there already."""
+        return self.keeps_model and self._running is not None
+
+    def _read_draft(self, target: ModelFacts) -> GgufModel | None:
+        draft, problem = read_draft(self.config, target)
+        if problem is not None:
+            raise CannotLoadError(problem)
+        return draft
+
+    def _make_sure_of_file(self, facts: ModelFacts, config: EngineConfig) -> Stamp:
         """Have a stranger tried elsewhere while a model runs here, which it could take along."""
         try:
             stamp = stamp_of(facts.path)
@@ -195,47 +222,81 @@ class LoadJob:
             ) from None
         if self._running is not None and stamp not in self._proven:
             self._tell(0.0, "Trying the file")
-            problem = self._look.problem_of(self.config)
-            self._stop_if_cancelled()
+            problem = self._look.problem_of(config)
+            self._stop_ifcancelled()
             if problem is not None:
                 raise CannotLoadError(problem)
         return stamp
 
-    def _make_sure_of_memory(self, gguf: GgufModel) -> None:
+    def _make_sure_of_draft(self, facts: ModelFacts) -> Stamp:
+        assert self.config.draft is not None
+        try:
+            return self._make_sure_of_file(facts, self.config.draft)
+        except CannotLoadError as error:
+            raise of_the_draft(error) from None
+
+    def _make_sure_of_memory(self, facts: ModelFacts, draft: ModelFacts | None) -> None:
         """Refuse what can never fit; where only both together do not, let the old one go."""
-        problem = memory_problem(gguf.facts, self.config, self._running)
+        problem = memory_problem(facts, self.config, self._running, draft)
         if problem is not None:
             raise CannotLoadError(problem)
-        self._stop_if_cancelled()
-        if self._running is None or memory_problem(gguf.facts, self.config, None) is None:
+        self._stop_ifcancelled()
+        if self._running is None or self._fits_beside(facts, draft):
             return
         self._tell(0.0, "Making room")
         self.put(RoomWanted(self))
         self._room.wait()
-        self._stop_if_cancelled()
+        self._running = None
+        self._stop_ifcancelled()
 
-    def _load_weights(self, facts: ModelFacts) -> Model:
+    def _fits_beside(self, facts: ModelFacts, draft: ModelFacts | None) -> bool:
+        """Whether there is room for what is loaded beside all that runs."""
+        if self._has_target and draft is not None and self.config.draft is not None:
+            return memory_problem(draft, self.config.draft, None) is None
+        return memory_problem(facts, self.config, None, draft) is None
+
+    def _load_weights(self, facts: ModelFacts, share: float) -> Model:
+        """Load the target, which is ``share`` of the whole load."""
         try:
-            return Model.load(facts.path, self.config, on_progress=self._on_weights)
+            return Model.load(
+                facts.path, self.config, on_progress=lambda done: self._on_weights(share * done)
+            )
         except LoadCancelledError:
-            raise _cancelled() from None
+            raise cancelled() from None
         except LlamaError as error:
-            raise CannotLoadError(_refused_model(facts, error)) from None
+            raise CannotLoadError(refused_model(facts, error)) from None
 
-    def _on_weights(self, fraction: float) -> bool:
-        self._tell(fraction, "Loading weights")
+    def _load_draft(self, draft: GgufModel, stamp: Stamp, of_all: float) -> DraftModel:
+        """Load the draft model, ``of_all`` of the load done before it."""
+        assert self.config.draft is not None
+        facts = draft.facts
+
+        def progressed(done: float) -> bool:
+            return self._on_weights(of_all + (1.0 - of_all) * done, _DRAFT_STAGE)
+
+        try:
+            model = Model.load(facts.path, self.config.draft, on_progress=progressed)
+        except LoadCancelledError:
+            raise cancelled() from None
+        except LlamaError as error:
+            refused = CannotLoadError(refused_model(facts, error))
+            raise of_the_draft(refused) from None
+        return DraftModel(facts, model, weight_reads_of(draft), stamp)
+
+    def _on_weights(self, fraction: float, stage: str = _STAGE) -> bool:
+        self._tell(fraction, stage)
         return not self.is_cancelled
 
-    def _stop_if_cancelled(self) -> None:
+    def _stop_ifcancelled(self) -> None:
         if self.is_cancelled:
-            raise _cancelled()
+            raise cancelled()
 
     def _tell(self, fraction: float, stage: str) -> None:
         if self.is_cancelled:
             return  # it is answered already
         now_s = time.perf_counter()
-        if stage != "Loading weights" or now_s - self._told_s >= _PROGRESS_EVERY_S:
-            self._told_s = now_s
+        if stage != self._told_stage or now_s - self._told_s >= _PROGRESS_EVERY_S:
+            self._told_s, self._told_stage = now_s, stage
             self.on_progress(fraction, stage)
 
 
@@ -264,6 +325,12 @@ def rule_problem(config: EngineConfig, facts: ModelFacts) -> Problem | None:
     return next(iter(errors_of(config, facts)), None) or threads_problem(config)
 
 
+def _share(target: ModelFacts, draft: GgufModel | None) -> float:
+    """The target's share of all bytes to load."""
+    others = 0 if draft is None else draft.facts.tensor_bytes
+    return target.tensor_bytes / max(1, target.tensor_bytes + others)
+
+
 def make_context(model: Model, config: EngineConfig) -> Context:
     """A context for ``config``, whose rules were checked.
 
@@ -282,28 +349,24 @@ def make_context(model: Model, config: EngineConfig) -> Context:
         ) from None
 
 
-def _refused_model(facts: ModelFacts, error: LlamaError) -> Problem:
-    name, said = Path(facts.path).name, str(error).rstrip(".")
-    if "unknown model architecture" in said:
-        text = (
-            f"This build of llama.cpp does not know the architecture {facts.architecture!r} of "
-            f"{name}. Choose another model, or update TuneDeck's llama-cpp-python."
-        )
-    else:
-        text = (
-            f"llama.cpp cannot load {name}: {said}. Download the file again, or choose another "
-            "model."
-        )
-    return Problem(("model_path",), text)
+def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) -> Context:
+    """The context of ``model``, and that of its draft model, which keeps it.
 
-
-def _cancelled() -> CannotLoadError:
-    return CannotLoadError(Problem(("model_path",), "The load was cancelled."), is_cancelled=True)
-
-
-def _own_fault(error: Exception) -> Problem:
-    return Problem(
-        ("model_path",),
-        f"The load failed by a fault of TuneDeck ({type(error).__name__}: {error}). The engine's "
-        "output has the details; please report them.",
-    )
+    Raises:
+        CannotLoadError: If llama.cpp refuses one of them; then there is neither.
+    """
+    context = make_context(model, config)
+    if draft is None or config.draft is None:
+        return context
+    try:
+        draft.build(config.draft)
+    except LlamaError as error:
+        context.close()
+        raise CannotLoadError(
+            Problem(
+                ("draft_model_path", "draft_cache_type_k", "draft_cache_type_v"),
+                f"llama.cpp could not make the context of the draft model: {error} Choose a "
+                "smaller context, fewer slots, another draft model or none.",
+            )
+        ) from None
+    return context

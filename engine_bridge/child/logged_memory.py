@@ -11,6 +11,7 @@ from collections import Counter
 
 from engine_bridge.child.allocated import effective_of, output_bytes_of
 from engine_bridge.child.llama import Context
+from engine_bridge.child.memory_shape import HOST, MemoryShape
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 
@@ -18,22 +19,32 @@ _LINE = re.compile(r"(\S+) +(model|KV|RS|compute) buffer size = +([\d.]+) MiB")
 _MIB = 1 << 20
 
 
-def memory_from_log(context: Context, config: EngineConfig, seconds: float) -> MemoryPlan:
-    """What ``context`` and its model said they allocated."""
+def memory_from_log(
+    context: Context, config: EngineConfig, seconds: float, draft: Context | None = None
+) -> MemoryPlan:
+    """What ``context`` and its model said they allocated, and the same of a draft model's."""
+    shape = _shape(context)
+    if draft is not None:
+        shape = shape.with_draft(_shape(draft))
+    effective = effective_of(context, config, context.flash_attn)
+    return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
+
+
+def _shape(context: Context) -> MemoryShape:
     found: Counter[tuple[str, str]] = Counter()
     for line in (*context.model.log, *context.log):
         if match := _LINE.search(line):
             found[match[1], match[2]] += round(float(match[3]) * _MIB)
     output = output_bytes_of(context)
-    names = sorted({_device(buffer) for buffer, _ in found} | {"CPU"})
-    devices = tuple(_device_bytes(name, found, output) for name in names)
+    names = sorted({_device(buffer) for buffer, _ in found} - {HOST})
+    devices = tuple(_device_bytes(name, found, output) for name in (*names, HOST))
     mapped = sum(size for (buffer, _), size in found.items() if buffer.endswith("_Mapped"))
 
     def use(kind: str) -> int:
         return sum(size for (_, of), size in found.items() if of == kind)
 
-    host = next(device for device in devices if device.name == "CPU")
-    return MemoryPlan(
+    host = devices[-1]
+    return MemoryShape(
         BytesByUse(
             weights=use("model") - mapped,
             weights_mapped=mapped,
@@ -45,10 +56,6 @@ def memory_from_log(context: Context, config: EngineConfig, seconds: float) -> M
             total=sum(found.values()) + output,
         ),
         devices,
-        effective_of(context, config, context.flash_attn),
-        True,
-        (),
-        seconds,
     )
 
 

@@ -112,10 +112,10 @@ class EngineLoop:
         """Whether streams run."""
         return self._requests.is_busy
 
-    def running(self) -> tuple[str, MemoryPlan | None]:
-        """Path of the loaded model (empty without one) and what it occupies."""
+    def running(self) -> tuple[tuple[str, ...], MemoryPlan | None]:
+        """Paths of the loaded model and of its draft model, and what they occupy."""
         engine = self._requests.engine
-        return ("", None) if engine is None else (engine.config.model_path, engine.memory)
+        return ((), None) if engine is None else (engine.paths, engine.memory)
 
     def close(self) -> None:
         """End the worker threads and free everything."""

@@ -46,12 +46,14 @@ class StepMeter:
     Attributes:
         weights: What steps read of the weights.
         kv: What streams read of their caches.
+        draft: The same of a draft model, None without one.
     """
 
     def __init__(self, weights: WeightReads, kv: KvReads, now_ns: int) -> None:
         """Start a span at ``now_ns``."""
         self.weights = weights
         self.kv = kv
+        self.draft: tuple[WeightReads, KvReads] | None = None
         self._weights_by_rows: dict[int, float] = {}
         self._reset(now_ns)
 
@@ -88,6 +90,24 @@ class StepMeter:
         else:  # the same sum at a fraction of the time, a thousand times a second
             flat = self.kv.full_bytes_per_tok * sum(depths) + self.kv.state_bytes * len(depths)
             self._decode_bytes += weights + flat
+
+    def drafted(self, step_ns: int, depths: Sequence[int], prompt_tok: int) -> None:
+        """Count a step of the draft model as part of the step it drafts for.
+
+        Args:
+            step_ns: Its length.
+            depths: Tokens in its cache for each text.
+            prompt_tok: Prompt tokens among those computed.
+        """
+        self._busy_ns += step_ns
+        if prompt_tok:
+            self._prefill_ns += step_ns
+            return
+        self._decode_ns += step_ns
+        if self.draft is not None:
+            weights, kv = self.draft
+            read = weights.per_step_bytes(len(depths)) + sum(map(kv.at_depth_bytes, depths))
+            self._decode_bytes += read
 
     def prefilled(self, step_ns: int, prompt_tok: int, streams: int, delivered_tok: int) -> None:
         """Count a step with prompt tokens."""

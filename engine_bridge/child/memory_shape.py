@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.ggml import BufferType
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes
@@ -33,7 +35,29 @@ class MemoryShape:
     @property
     def host_owned_bytes(self) -> int:
         """Host memory that is not merely mapped."""
-        return self.bytes.host - self.bytes.weights_mapped
+        return self.bytes.host - self.bytes.weights_mapped - self.bytes.draft_mapped
+
+    def with_draft(self, draft: MemoryShape) -> MemoryShape:
+        """This model's figures with a draft model's beside them."""
+        by_name = {device.name: device for device in draft.devices}
+        devices = tuple(
+            msgspec.structs.replace(device, draft=_total(by_name.pop(device.name, None)))
+            for device in self.devices
+        )
+        alone = tuple(
+            msgspec.structs.replace(device, weights=0, kv=0, compute=0, draft=_total(device))
+            for device in by_name.values()
+        )
+        return MemoryShape(
+            msgspec.structs.replace(
+                self.bytes,
+                draft=draft.bytes.total,
+                draft_mapped=draft.bytes.weights_mapped,
+                host=self.bytes.host + draft.bytes.host,
+                total=self.bytes.total + draft.bytes.total,
+            ),
+            (*devices[:-1], *alone, devices[-1]),
+        )
 
 
 def shape_of(
@@ -86,6 +110,10 @@ def _device(
         free=facts.free if facts else -1,
         total=facts.total if facts else -1,
     )
+
+
+def _total(device: DeviceBytes | None) -> int:
+    return 0 if device is None else device.weights + device.kv + device.compute
 
 
 def mapped_as_loaded(rows: Iterable[BufferBytes], mapped_bytes: int) -> tuple[BufferBytes, ...]:

@@ -7,30 +7,25 @@ Knows rules, room and repairs; the pretended load is ``dry_model``'s, its moment
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from engine_bridge.child.allocated import memory_now
 from engine_bridge.child.breakdown import NotSupportedError
-from engine_bridge.child.dry_model import DryModel
+from engine_bridge.child.draft_model import DraftCheck, as_draft_problem
+from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import LlamaError
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
-from engine_bridge.gguf_file import GgufError, GgufModel, read_model
+from engine_bridge.gguf_file import GgufError, GgufModel
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig, pad_context_tok
-from engine_bridge.settings.row import Applies
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, Severity, errors_of, problems_of
-from engine_bridge.settings.table import SETTINGS
 
-# How a file is read does not change what a pretended load finds.
-_NO_PLACEMENT = ("model_path", "load_mode")
-_PLACEMENT_KEYS = tuple(
-    s.key for s in SETTINGS if s.applies is Applies.RELOAD and s.key not in _NO_PLACEMENT
-)
 # A context below this is no repair; another one is offered instead.
 _LEAST_CTX_TOK = 512
 _REPAIR_RUNS = 4
@@ -49,21 +44,26 @@ class PlanRefusedError(Exception):
         self.problem = problem
 
 
+class _Pair(NamedTuple):
+    """A target, and the draft model that is to draft for it."""
+
+    target: GgufModel
+    draft: GgufModel | None
+
+
 class Planner:
-    """Keeps one dry model and asks it for contexts. For one thread; close it there."""
+    """Keeps dry models and asks them for contexts. For one thread; close it there."""
 
     def __init__(self) -> None:
         """Know no model yet."""
-        self._gguf: GgufModel | None = None
-        self._file_key: tuple[object, ...] = ()
-        self._dry: DryModel | None = None
-        self._dry_key: tuple[object, ...] = ()
+        self._target = KeptModel()
+        self._draft = KeptModel()
+        self._draft_check = DraftCheck()
 
     def close(self) -> None:
-        """Let go of the dry model."""
-        if self._dry is not None:
-            self._dry.close()
-        self._dry, self._dry_key = None, ()
+        """Let go of the dry models."""
+        self._target.close()
+        self._draft.close()
 
     def facts(self, path: str) -> ModelFacts:
         """Facts of the model at ``path``, read again only if the file changed.
@@ -89,77 +89,96 @@ class Planner:
         begin_s = time.perf_counter()
         gguf = self._read(config.model_path)
         problems = problems_of(config, gguf.facts)
-        if errors_of(config, gguf.facts):
+        draft, refused = self._read_draft(config, gguf.facts)
+        if refused is not None:
+            problems = _with_first(problems, refused)
+        if refused is not None or errors_of(config, gguf.facts):
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
         room = Room(memory_now(), running)
-        shape, effective = self._run(gguf, config, room.memory)
+        pair = _Pair(gguf, draft)
+        shape, effective = self._run(pair, config, room.memory)
         short = problem_of_room(shape, room, config)
         if short is not None:
-            fix = self._repair(gguf, config, shape, room)
+            fix = self._repair(pair, config, shape, room)
             problems = _with_first(problems, msgspec.structs.replace(short, fix=fix))
         seconds = time.perf_counter() - begin_s
         return MemoryPlan(shape.bytes, shape.devices, effective, short is None, problems, seconds)
 
     def _read(self, path: str) -> GgufModel:
-        key: tuple[object, ...] = (path,)
         try:
-            status = Path(path).stat()
-            key = (path, status.st_mtime_ns, status.st_size)
-        except (OSError, ValueError):
-            pass  # reading the file says what is wrong with it
-        if self._gguf is None or key != self._file_key:
-            self.close()
-            try:
-                self._gguf, self._file_key = read_model(path), key
-            except GgufError as error:
-                self._gguf = None
-                raise PlanRefusedError(Problem(("model_path",), str(error))) from None
-        return self._gguf
-
-    def _run(
-        self, gguf: GgufModel, config: EngineConfig, memory: tuple[DeviceFacts, ...]
-    ) -> tuple[MemoryShape, EffectiveConfig]:
-        try:
-            return self._dry_model(gguf, config).run(config, memory)
-        except LlamaError as error:
-            raise PlanRefusedError(
-                Problem(
-                    ("model_path",),
-                    f"llama.cpp refuses {gguf.facts.name} with these settings: {error} "
-                    "Undo the last change, or choose another model.",
-                )
-            ) from None
-        except NotSupportedError as error:
+            return self._target.read(path)
+        except GgufError as error:
             raise PlanRefusedError(Problem(("model_path",), str(error))) from None
 
-    def _dry_model(self, gguf: GgufModel, config: EngineConfig) -> DryModel:
-        key = (self._file_key, *(getattr(config, name) for name in _PLACEMENT_KEYS))
-        if self._dry is None or key != self._dry_key:
-            self.close()
-            self._dry, self._dry_key = DryModel(gguf, config), key
-        return self._dry
+    def _read_draft(
+        self, config: EngineConfig, target: ModelFacts
+    ) -> tuple[GgufModel | None, Problem | None]:
+        """The draft model of ``config`` if it has one, and why it must not draft."""
+        if config.draft is None:
+            self._draft.close()
+            return None, None
+        try:
+            gguf = self._draft.read(config.draft_model_path)
+        except GgufError as error:
+            return None, Problem(("draft_model_path",), str(error))
+        return gguf, self._draft_check.problem(config, target, gguf.facts)
+
+    def _run(
+        self, pair: _Pair, config: EngineConfig, memory: tuple[DeviceFacts, ...]
+    ) -> tuple[MemoryShape, EffectiveConfig]:
+        shape, effective = _asked(self._target, pair.target, config, memory)
+        if config.draft is None or pair.draft is None:
+            return shape, effective
+        try:
+            drafts, _ = _asked(self._draft, pair.draft, config.draft, ())
+        except PlanRefusedError as error:
+            raise PlanRefusedError(as_draft_problem(error.problem)) from None
+        return shape.with_draft(drafts), effective
 
     def _repair(
-        self, gguf: GgufModel, config: EngineConfig, shape: MemoryShape, room: Room
-    ) -> dict[str, int | float | str | bool]:
+        self, pair: _Pair, config: EngineConfig, shape: MemoryShape, room: Room
+    ) -> dict[str, Value]:
         """The largest context that fits, tried out; else fewer layers on the boards, untried."""
+        facts = pair.target.facts
         tried = [(_ctx_of(config), shape)]
         for _ in range(_REPAIR_RUNS):
-            tokens = _useful(room.tokens_that_fit(tried), config, gguf.facts)
+            tokens = _useful(room.tokens_that_fit(tried), config, facts)
             if tokens < _LEAST_CTX_TOK or tokens == tried[-1][0]:
                 break
             fix = _ctx_fix(config, tokens)
             candidate = config.with_values(dict(fix))
-            if errors_of(candidate, gguf.facts):
+            if errors_of(candidate, facts):
                 break
-            shape, _ = self._run(gguf, candidate, room.memory)
+            shape, _ = self._run(pair, candidate, room.memory)
             if problem_of_room(shape, room, candidate) is None:
                 return fix
             tried.append((tokens, shape))
         shape = tried[0][1]
-        layers = room.layers_that_fit(shape, gguf.facts.layers)
+        layers = room.layers_that_fit(shape, facts.layers)
         return {} if layers is None else {"n_gpu_layers": layers}
+
+
+def _asked(
+    model: KeptModel, gguf: GgufModel, config: EngineConfig, memory: tuple[DeviceFacts, ...]
+) -> tuple[MemoryShape, EffectiveConfig]:
+    """What ``config`` would take on one model.
+
+    Raises:
+        PlanRefusedError: If the engine refuses it.
+    """
+    try:
+        return model.run(gguf, config, memory)
+    except LlamaError as error:
+        raise PlanRefusedError(
+            Problem(
+                ("model_path",),
+                f"llama.cpp refuses {gguf.facts.name} with these settings: {error} "
+                "Undo the last change, or choose another model.",
+            )
+        ) from None
+    except NotSupportedError as error:
+        raise PlanRefusedError(Problem(("model_path",), str(error))) from None
 
 
 def _useful(tokens: int, config: EngineConfig, facts: ModelFacts) -> int:
@@ -178,7 +197,7 @@ def _ctx_of(config: EngineConfig) -> int:
     return config.pool_tok if _has_own_pool_size(config) else config.ctx_per_slot_tok
 
 
-def _ctx_fix(config: EngineConfig, tokens: int) -> dict[str, int | float | str | bool]:
+def _ctx_fix(config: EngineConfig, tokens: int) -> dict[str, Value]:
     return {"ctx_total_tok" if _has_own_pool_size(config) else "ctx_per_slot_tok": tokens}
 
 

@@ -36,8 +36,8 @@ _THROWAWAY_S = 60.0
 class PlannerThread:
     """Answers ``Plan`` commands with ``PlanReady`` or ``Refused`` on a thread of its own.
 
-    A question replaces an older one that is not yet begun; that one is never answered. The model
-    that is loaded is planned here; any other file is a stranger and is planned in a process that
+    A question replaces an older one that is not yet begun; that one is never answered. The models
+    that are loaded are planned here; any other file is a stranger and is planned in a process that
     may die of it.
     """
 
@@ -46,14 +46,14 @@ class PlannerThread:
         sink: Callable[[Event], None],
         *,
         is_busy: Callable[[], bool],
-        running: Callable[[], tuple[str, MemoryPlan | None]],
+        running: Callable[[], tuple[tuple[str, ...], MemoryPlan | None]],
     ) -> None:
         """Start the thread.
 
         Args:
             sink: Takes events, from this thread.
             is_busy: Whether streams run; asked from this thread.
-            running: Path of the loaded model (empty without one) and what the engine occupies;
+            running: Paths of the loaded model and its draft model, and what the engine occupies;
                 asked from this thread.
         """
         self._sink = sink
@@ -111,8 +111,8 @@ class PlannerThread:
 
     def _answer(self, planner: Planner, question: Plan) -> Event:
         try:
-            known_path, running = self._running()
-            if question.config.model_path == known_path:
+            known_paths, running = self._running()
+            if _files_of(question.config) <= set(known_paths):
                 plan = planner.plan(question.config, running)
             else:
                 plan = self._plan_stranger(question.config, running)
@@ -153,6 +153,12 @@ class PlannerThread:
                 cwd=Path(engine_bridge.__file__).parent.parent,
             )
             return self._stranger
+
+
+def _files_of(config: EngineConfig) -> set[str]:
+    """The files a plan of ``config`` reads."""
+    draft = config.draft
+    return {config.model_path} if draft is None else {config.model_path, draft.model_path}
 
 
 def _plan_in(answer: bytes, status: int, config: EngineConfig) -> MemoryPlan:

@@ -58,7 +58,8 @@ class Room:
         for index, need in enumerate(shape.devices):
             if self.missing_bytes(need) <= 0:
                 continue
-            fixed, per_token = float(need.weights), (need.kv + need.compute) / tokens
+            growing = need.kv + need.compute + need.draft
+            fixed, per_token = float(need.weights), growing / tokens
             if len(tried) > 1 and tried[-2][0] != tokens:
                 before, other = tried[-2][0], tried[-2][1].devices[index]
                 per_token = (_bytes_of(other) - _bytes_of(need)) / (before - tokens)
@@ -94,7 +95,8 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
     where = "Main memory" if worst.name == HOST else worst.name
     need = f"{_gib(_bytes_of(worst))} are needed and {_gib(free)} are free"
     keys = _keys_to_move(worst, config)
-    if worst.name == HOST and missing <= shape.bytes.weights_mapped:
+    mapped = shape.bytes.weights_mapped + shape.bytes.draft_mapped
+    if worst.name == HOST and missing <= mapped:
         return Problem(
             keys,
             f"{where} is short: {need}. The model would run, but its weights would be read from "
@@ -106,6 +108,7 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         keys,
         f"{where} does not suffice: {need} (some is left for the system). Shorten the context, use "
         "fewer slots or a q8_0 cache"
+        + (", a smaller draft model or none" if worst.draft else "")
         + (", or put fewer layers on it." if worst.name != HOST else ", or a smaller model."),
     )
 
@@ -121,11 +124,12 @@ def _given_back(name: str, running: MemoryPlan | None) -> int:
     if running is None:
         return 0
     own = sum(_bytes_of(device) for device in running.devices if device.name == name)
-    return max(0, own - (running.bytes.weights_mapped if name == HOST else 0))
+    mapped = running.bytes.weights_mapped + running.bytes.draft_mapped
+    return max(0, own - (mapped if name == HOST else 0))
 
 
 def _bytes_of(device: DeviceBytes) -> int:
-    return device.weights + device.kv + device.compute
+    return device.weights + device.kv + device.compute + device.draft
 
 
 def _gib(size: int) -> str:

@@ -105,7 +105,7 @@ SPECULATION: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.DRAFT,
-        "Its layers in GPU memory, counted from the last. Auto is all of them; a draft that is slow "
+        "Its layers in GPU memory, counted from the last. Auto is all of them; a slow draft "
         "helps nobody.",
     ),
     Setting(

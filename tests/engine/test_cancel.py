@@ -60,7 +60,7 @@ def test_that_a_long_prompt_can_be_cancelled_inside_its_step(desk: InProcess) ->
         latencies = []
         for number in range(3):
             request_id = desk.ask([*words[number:], 5], max_new_tok=1)
-            running.until(lambda: desk.batcher._in_step is not None)
+            running.until(lambda: desk.batcher._guard._in_step is not None)
             threading.Event().wait(0.05)
             desk.send(Cancel(request_id))
             ended = request_id

@@ -356,7 +356,9 @@ class _Gate:
         """Let the next load through, whether it is there or comes later."""
         self._open.release()
 
-    def _memory_problem(self, _: object, __: object, running: object) -> Problem | None:
+    def _memory_problem(
+        self, _: object, __: object, running: object, ___: object = None
+    ) -> Problem | None:
         """A job beside a running model asks twice: whether it fits instead of it, and beside it."""
         me = threading.get_ident()
         if running is not None:

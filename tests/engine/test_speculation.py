@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine_bridge.child.scheduler import Share
+from engine_bridge.child.speculation.drafter import Wanted
 from engine_bridge.protocol import Logged, TokensDelivered
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 
@@ -122,7 +123,7 @@ def test_that_lengths_of_drafts_change_live(desk: InProcess, few_words_path: Pat
     desk.load(config)
     answer = desk.apply(config.with_values({"ngram_size_n": 5}))
     assert answer.cost == "live"  # type: ignore[union-attr]
-    drafter = desk.batcher._drafter
+    drafter = desk.batcher._drafting.drafter
     history = np.array([*range(20), *range(20), *range(5)], np.int32)
     assert drafter is not None
-    assert drafter.draft(history, 8).tolist() == list(range(5, 13))
+    assert drafter.draft([Wanted(0, history, 8)])[0].tolist() == list(range(5, 13))

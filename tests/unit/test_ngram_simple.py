@@ -36,29 +36,29 @@ def _as_specified(history: list[int], n: int, m: int) -> list[int]:
     m=st.integers(1, 10),
 )
 def test_that_it_follows_llama_cpp_s_rules(history: list[int], n: int, m: int) -> None:
-    drafted = NgramSimple(n, m).draft(np.asarray(history, np.int32), 1000)
+    drafted = NgramSimple(n, m).looked_up(np.asarray(history, np.int32), 1000)
     assert drafted.tolist() == _as_specified(history, n, m)
 
 
 def test_that_it_quotes_what_followed_last_time() -> None:
     history = [0, *range(100, 140), 7, 8, *range(100, 112)]
-    drafted = NgramSimple(12, 16).draft(np.asarray(history, np.int32), 1000)
+    drafted = NgramSimple(12, 16).looked_up(np.asarray(history, np.int32), 1000)
     assert drafted.tolist() == list(range(112, 128))
 
 
 def test_that_the_latest_occurrence_counts() -> None:
     history = [0, 5, 6, 1, 1, 0, 5, 6, 2, 2, 0, 0, 5, 6]
-    assert NgramSimple(2, 2).draft(np.asarray(history, np.int32), 1000).tolist() == [2, 2]
+    assert NgramSimple(2, 2).looked_up(np.asarray(history, np.int32), 1000).tolist() == [2, 2]
 
 
 def test_that_it_never_drafts_more_than_wanted() -> None:
     history = [99, *range(30), *range(12)]
-    assert len(NgramSimple(12, 16).draft(np.asarray(history, np.int32), 5)) == 5
+    assert len(NgramSimple(12, 16).looked_up(np.asarray(history, np.int32), 5)) == 5
 
 
 def test_that_a_draft_shorter_than_the_match_is_dropped() -> None:
     history = [*range(50), *range(12)]
-    assert NgramSimple(12, 11).draft(np.asarray(history, np.int32), 1000).size == 0
+    assert NgramSimple(12, 11).looked_up(np.asarray(history, np.int32), 1000).size == 0
 
 
 def test_that_a_long_text_of_common_words_is_searched_quickly() -> None:
@@ -69,12 +69,12 @@ def test_that_a_long_text_of_common_words_is_searched_quickly() -> None:
     spent = []
     for _ in range(20):
         begin = time.perf_counter()
-        drafter.draft(history, 48)
+        drafter.looked_up(history, 48)
         spent.append(time.perf_counter() - begin)
     assert min(spent) < 0.002
 
 
 def test_that_the_configuration_chooses_the_drafter() -> None:
-    assert drafter_of(EngineConfig()) is None
+    assert drafter_of(EngineConfig(), None) is None
     config = EngineConfig(spec_types=("ngram-simple",), ngram_size_n=3, ngram_size_m=9)
-    assert drafter_of(config) == NgramSimple(3, 9)
+    assert drafter_of(config, None) == NgramSimple(3, 9)

@@ -5,12 +5,13 @@ Drafts exactly what llama.cpp's ``common_ngram_simple_draft`` (common/ngram-map.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NOTHING = np.empty(0, np.int32)
+from engine_bridge.child.speculation.drafter import NOTHING, Wanted
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,23 @@ class NgramSimple:
     match_tok: int
     draft_tok: int
 
-    def draft(self, history: NDArray[np.int32], most_tok: int) -> NDArray[np.int32]:
+    def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
+        """Look every text up in itself."""
+        return [self.looked_up(one.history, one.most_tok) for one in wanted]
+
+    def looked_up(self, history: NDArray[np.int32], most_tok: int) -> NDArray[np.int32]:
         """Tokens that followed the latest earlier occurrence of the last ``match_tok`` tokens."""
         n, m = self.match_tok, self.draft_tok
         before = len(history) - 1  # llama.cpp counts the text without the token just drawn
         if before <= n + m + 1 or m < n:
-            return _NOTHING
+            return NOTHING
         # Start 0 is never looked at: it means "no match" in llama.cpp.
         at = _last_occurrence(history, n, before - n - 1)
         if at == 0:
-            return _NOTHING
+            return NOTHING
         length = min(m, before - (at + n))
         if length < n:
-            return _NOTHING
+            return NOTHING
         return history[at + n : at + n + min(length, most_tok)]
 
 

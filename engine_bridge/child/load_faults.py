@@ -1,0 +1,63 @@
+"""Why a load does not come to its end, in sentences.
+
+Knows what can be said of a failure; must not know how a load goes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine_bridge.child.draft_model import as_draft_problem
+from engine_bridge.child.llama import LlamaError
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.rules import Problem
+
+
+class CannotLoadError(Exception):
+    """A load that does not come to its end.
+
+    Attributes:
+        problem: What is wrong, why and what to do.
+        is_cancelled: Whether the user wanted it so.
+    """
+
+    def __init__(self, problem: Problem, *, is_cancelled: bool = False) -> None:
+        """Give up for ``problem``."""
+        super().__init__(problem.message)
+        self.problem = problem
+        self.is_cancelled = is_cancelled
+
+
+def of_the_draft(error: CannotLoadError) -> CannotLoadError:
+    """The same failure, said of the draft model's settings."""
+    return CannotLoadError(as_draft_problem(error.problem), is_cancelled=error.is_cancelled)
+
+
+def refused_model(facts: ModelFacts, error: LlamaError) -> Problem:
+    """Why llama.cpp does not load a model whose header reads well."""
+    name, said = Path(facts.path).name, str(error).rstrip(".")
+    if "unknown model architecture" in said:
+        text = (
+            f"This build of llama.cpp does not know the architecture {facts.architecture!r} of "
+            f"{name}. Choose another model, or update TuneDeck's llama-cpp-python."
+        )
+    else:
+        text = (
+            f"llama.cpp cannot load {name}: {said}. Download the file again, or choose another "
+            "model."
+        )
+    return Problem(("model_path",), text)
+
+
+def cancelled() -> CannotLoadError:
+    """What a load ends with that the user gave up."""
+    return CannotLoadError(Problem(("model_path",), "The load was cancelled."), is_cancelled=True)
+
+
+def own_fault(error: Exception) -> Problem:
+    """A mistake of ours."""
+    return Problem(
+        ("model_path",),
+        f"The load failed by a fault of TuneDeck ({type(error).__name__}: {error}). The engine's "
+        "output has the details; please report them.",
+    )

@@ -1,0 +1,210 @@
+"""draft-simple: a smaller model guesses what the large one will say.
+
+Drafts what llama.cpp's ``common_speculative_impl_draft_simple`` (common/speculative.cpp) drafts:
+the likeliest token each time, until one is less sure than wanted. All slots draft in one batch a
+token. Where llama.cpp computes every batch of the target once more with the draft model, its
+cache here catches up with the text when a draft is wanted: a prompt keeps no first token waiting,
+and of an accepted draft nothing is computed twice. Must not know requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine_bridge.child.llama import Context
+from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
+from engine_bridge.child.slot import Slot
+from engine_bridge.child.speculation.drafter import NOTHING, Wanted
+from engine_bridge.child.step_guard import StepGuard
+from engine_bridge.settings.config import EngineConfig
+
+_NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
+# llama.cpp's draft sampler knows the ten likeliest tokens; a probability is a share among them.
+_TOP_K = 10
+# After a draft one or two tokens are new to the draft model; nobody in step waits for more.
+_IN_STEP_TOK = 4
+
+
+class _Part:
+    """One text on its way to a draft."""
+
+    __slots__ = ("drafted", "most_tok", "slot", "take")
+
+    def __init__(self, slot: Slot, most_tok: int) -> None:
+        self.slot = slot
+        self.most_tok = most_tok
+        self.take = 0
+        self.drafted: list[int] = []
+
+
+class DraftSimple:
+    """A draft model's context, in step with the target's slots.
+
+    Args:
+        context: The draft model's own context: as many sequences and cells as the target's.
+        target_vocab: Tokens that the target knows.
+        config: What the target runs with.
+        guard: Stands around every decode.
+        on_step: Told of every decode: its nanoseconds, the depth of each text, and the prompt
+            tokens among those computed.
+        say: Takes a sentence for the user.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        target_vocab: int,
+        config: EngineConfig,
+        guard: StepGuard,
+        *,
+        on_step: Callable[[int, Sequence[int], int], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """Hold no text yet."""
+        self._context = context
+        self._guard = guard
+        self._on_step = on_step
+        self._say = say
+        self._pace = Pace()
+        self._batch = context.new_batch(context.batch_tok)
+        self._positions = np.arange(context.ctx_tok + 1, dtype=np.int32)
+        self._vocab = min(target_vocab, context.model.vocab)
+        self._has_foreign_tokens = target_vocab > context.model.vocab
+        self._is_silent = False
+        self.slots = [Slot(n, 0, 0) for n in range(context.sequences)]
+        self.set_live(config)
+
+    def set_live(self, config: EngineConfig) -> None:
+        """Take what needs no new context."""
+        self._n_max, self._n_min = config.draft_n_max, config.draft_n_min
+        self._p_min = config.draft_p_min
+
+    def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
+        """Guess what follows each text, all of them together."""
+        parts = [self._part_of(one) for one in wanted]
+        able = [part for part in parts if part is not None]
+        ready = self._caught_up(able)
+        while ready:
+            ready = self._extended(ready)
+            if not ready or not self._computed(ready):
+                break
+        return [
+            np.array(part.drafted, np.int32)
+            if part is not None and len(part.drafted) >= max(1, self._n_min)
+            else NOTHING
+            for part in parts
+        ]
+
+    def _part_of(self, one: Wanted) -> _Part | None:
+        """Take a text up; None where it holds tokens that the draft model does not know."""
+        slot = self.slots[one.seq]
+        if len(one.history) + self._n_max > len(slot.tokens):
+            slot.reshape(2 * (len(one.history) + self._n_max), 0)
+        slot.begin(one.history, self._context)
+        new = slot.tokens[slot.cached : slot.known]
+        if self._has_foreign_tokens and new.max() >= self._context.model.vocab:
+            return None
+        return _Part(slot, min(one.most_tok, self._n_max))
+
+    def _caught_up(self, parts: list[_Part]) -> list[_Part]:
+        """Compute what is new in the texts; those that are in step then, in batch order.
+
+        A long prompt is read in pieces that keep no stream waiting: until it is read, its text
+        goes on without drafts.
+        """
+        if not parts:
+            return []
+        context = self._context
+        budget = self._pace.chunk_tok(
+            others_decode=True, batch_tok=context.batch_tok, ubatch_tok=context.ubatch_tok
+        )
+        budget = min(context.batch_tok, max(budget, _IN_STEP_TOK * len(parts)))
+        reading = []
+        for part in sorted(parts, key=lambda part: part.slot.pending):
+            part.take = min(part.slot.pending, budget)
+            budget -= part.take
+            if part.take:
+                reading.append(part)
+        if not self._computed(reading):
+            return []
+        return [part for part in reading if part.slot.pending == 0]
+
+    def _extended(self, ready: list[_Part]) -> list[_Part]:
+        """Append the likeliest token to each draft; those that go on, their token pending."""
+        logits = self._context.logits()[: len(ready), : self._vocab]
+        best: list[int] = logits.argmax(axis=1).tolist()
+        sure = _confidence(logits) if self._p_min > 0 else None
+        going_on = []
+        for row, part in enumerate(ready):
+            if sure is not None and sure[row] < self._p_min:
+                continue
+            part.drafted.append(best[row])
+            if len(part.drafted) < part.most_tok:
+                slot = part.slot
+                slot.tokens[slot.known] = best[row]
+                slot.known += 1
+                part.take = 1
+                going_on.append(part)
+        return going_on
+
+    def _computed(self, parts: list[_Part]) -> bool:
+        """Run the next ``take`` tokens of every part; False where that came to nothing."""
+        code = self._decode(parts)
+        if code == _NO_ROOM:
+            # Texts that wait for their next request hold cells; drafting is worth more.
+            held = {part.slot.index for part in parts}
+            for slot in self.slots:
+                if slot.index not in held:
+                    slot.clear(self._context)
+            code = self._decode(parts)
+        if code == 0:
+            return True
+        for part in parts:
+            if code == _ABORTED:
+                part.slot.forget_beyond(part.slot.cached, self._context)
+            else:
+                part.slot.clear(self._context)
+        if code != _ABORTED and not self._is_silent:
+            self._is_silent = True
+            self._say(
+                f"llama.cpp could not compute a draft (code {code}); answers go on without it. A "
+                "smaller context or micro-batch may help."
+            )
+        return False
+
+    def _decode(self, parts: list[_Part]) -> int:
+        batch, at, prompt_tok = self._batch, 0, 0
+        for part in parts:
+            slot, count = part.slot, part.take
+            first, end = slot.cached, at + count
+            batch.token[at:end] = slot.tokens[first : first + count]
+            batch.pos[at:end] = self._positions[first : first + count]
+            batch.seq[at:end] = slot.index
+            batch.wants_logits[at:end] = 0
+            batch.wants_logits[end - 1] = count == slot.pending
+            prompt_tok += count if count > _IN_STEP_TOK else 0
+            at = end
+        context = self._context
+        begin_ns = self._guard.enter(context, self._pace.expected_s(prompt_tok))
+        code = context.decode(batch, at)
+        if code == 0 and any(part.take == part.slot.pending for part in parts):
+            context.logits()  # waits for a GPU, so that the time below is true
+        took_ns = self._guard.leave() - begin_ns
+        if code == 0:
+            self._on_step(took_ns, [part.slot.cached for part in parts], prompt_tok)
+            if prompt_tok == 0 or prompt_tok >= LEAST_CHUNK_TOK:
+                self._pace.saw(prompt_tok, took_ns / 1e9)
+            for part in parts:
+                part.slot.cached += part.take
+        return code
+
+
+def _confidence(logits: NDArray[np.float32]) -> list[float]:
+    """How sure each row is of its likeliest token, among the ten likeliest."""
+    count = min(_TOP_K, logits.shape[1])
+    top = np.partition(logits, logits.shape[1] - count, axis=1)[:, -count:]
+    shares: list[float] = (1.0 / np.exp(top - top.max(axis=1, keepdims=True)).sum(axis=1)).tolist()
+    return shares

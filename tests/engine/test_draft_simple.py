@@ -1,0 +1,532 @@
+"""A small model that drafts for a large one: never another text, and gone when it should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine_bridge.child import llama
+from engine_bridge.child.planner import Planner
+from engine_bridge.child.speculation.draft_simple import DraftSimple, _confidence
+from engine_bridge.child.speculation.in_turn import InTurn
+from engine_bridge.protocol import (
+    Applied,
+    Apply,
+    Cancel,
+    CancelLoad,
+    LoadProgressed,
+    Logged,
+    Refused,
+    TokensDelivered,
+)
+from engine_bridge.settings.config import EngineConfig
+from tests.engine.harness import InProcess, random_tokens, tiny_config
+from tests.tiny_model import TinyLlama, write_tiny_llama
+
+pytestmark = pytest.mark.engine
+
+# An f32 cache and no flash attention: batch shapes must not decide between two tokens.
+_EXACT: dict[str, object] = {
+    "cache_type_k": "f32", "cache_type_v": "f32", "draft_cache_type_k": "f32",
+    "draft_cache_type_v": "f32", "flash_attn": "off", "ctx_per_slot_tok": 1024,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def draft_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The few-words model without its last layer: a draft that is often right, not always."""
+    folder = tmp_path_factory.mktemp("models")
+    return write_tiny_llama(folder / "draft.gguf", TinyLlama(vocab_tok=512, layers=1))
+
+
+def drafting(target: Path, draft: Path, **values: object) -> EngineConfig:
+    return tiny_config(
+        target, spec_types=["draft-simple"], draft_model_path=str(draft), **_EXACT | values
+    )
+
+
+def prompts(count: int, tokens: int = 30) -> list[list[int]]:
+    return [random_tokens(tokens, seed=seed, high=310) for seed in range(count)]
+
+
+def drafter_of(desk: InProcess) -> DraftSimple:
+    drafter = desk.batcher._drafting.drafter
+    assert isinstance(drafter, DraftSimple)
+    return drafter
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize("kv_unified", [False, True])
+def test_that_a_draft_model_changes_no_text(
+    desk: InProcess, few_words_path: Path, draft_path: Path, slots: int, kv_unified: bool
+) -> None:
+    def texts(**values: object) -> tuple[list[str], int, int]:
+        config = drafting(few_words_path, draft_path, slots=slots, kv_unified=kv_unified)
+        desk.load(config.with_values(values))
+        ids = [desk.ask(prompt, max_new_tok=200, ignore_eog=True) for prompt in prompts(slots)]
+        timings = [desk.finished(request_id).timing for request_id in ids]
+        drafted = sum(timing.drafted_tok for timing in timings)
+        accepted = sum(timing.accepted_tok for timing in timings)
+        return [desk.text(request_id) for request_id in ids], drafted, accepted
+
+    plain, nothing, _ = texts(spec_types=())
+    drafted_texts, drafted, accepted = texts()
+    assert nothing == 0
+    assert drafted_texts == plain
+    assert 0 < accepted < drafted
+
+
+def test_that_a_model_that_drafts_for_itself_is_always_right(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(drafting(few_words_path, few_words_path, draft_n_max=5))
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=121, ignore_eog=True)
+    timing = finished.timing
+    assert timing.accepted_tok == timing.drafted_tok
+    # One token of the prompt, then six a step.
+    assert timing.new_tok == 121
+    assert timing.drafted_at == (20,) * 5
+
+
+def test_that_drawing_goes_on_behind_a_draft_model(desk: InProcess, few_words_path: Path) -> None:
+    drawing = {"temperature": 0.5, "seed": 3, "top_k": 3}
+    config = drafting(few_words_path, few_words_path, **drawing)
+    desk.load(config.with_values({"spec_types": ()}))
+    plain, _ = desk.answer(prompts(1)[0], max_new_tok=150, ignore_eog=True)
+    desk.load(config)
+    drafted, finished = desk.answer(prompts(1)[0], max_new_tok=150, ignore_eog=True)
+    assert 0 < finished.timing.accepted_tok < finished.timing.drafted_tok
+    assert drafted == plain
+
+
+def test_that_copies_go_before_the_draft_model(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    config = drafting(few_words_path, draft_path, ngram_size_n=2, ngram_size_m=8)
+    desk.load(config.with_values({"spec_types": ()}))
+    plain, _ = desk.answer(prompts(1)[0], max_new_tok=300, ignore_eog=True)
+    both = config.with_values({"spec_types": ("draft-simple", "ngram-simple")})
+    desk.load(both)
+    assert isinstance(desk.batcher._drafting.drafter, InTurn)
+    text, finished = desk.answer(prompts(1)[0], max_new_tok=300, ignore_eog=True)
+    assert text == plain
+    # Copies are longer than the draft model's drafts.
+    assert len(finished.timing.drafted_at) > config.draft_n_max
+
+
+# --- The cache of the draft model ------------------------------------------------------------
+
+
+def test_that_the_draft_s_cache_stays_in_step(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    """Rejected tokens leave its cache, and of a text that goes on nothing is computed twice."""
+    desk.load(drafting(few_words_path, draft_path, slots=2))
+    drafter = drafter_of(desk)
+    context, computed = drafter._context, list[int]()
+    decode = context.decode
+
+    def counting(batch: Any, count: int) -> int:
+        computed.append(count)
+        return decode(batch, count)
+
+    context.decode = counting  # type: ignore[method-assign]
+    prompt = prompts(1)[0]
+    request_id = desk.ask(prompt, max_new_tok=60, ignore_eog=True, conversation="one")
+    desk.until(desk.loop.is_busy)
+    while desk.loop.is_busy():
+        desk.loop.turn()
+        for slot in drafter.slots:
+            assert context.seq_pos_max(slot.index) == slot.cached - 1
+    timing = desk.finished(request_id).timing
+    assert timing.accepted_tok < timing.drafted_tok
+    assert max(computed) == len(prompt) + 1
+    # Each step computes the new tokens, two at most, and all its drafts but the last.
+    assert sum(computed) <= len(prompt) + 1 + 2 * len(computed)
+    del computed[:]
+    slot = desk.batcher.slots[0]
+    longer = [*slot.tokens[: slot.cached].tolist(), *random_tokens(5, seed=9, high=310)]
+    desk.answer(longer, max_new_tok=10, ignore_eog=True, conversation="one")
+    assert max(computed) <= 5 + 4  # the new prompt and what the last step left over
+
+
+def test_that_several_slots_are_drafted_for_in_one_batch(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(drafting(few_words_path, few_words_path, slots=4, draft_n_max=4))
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
+    widths = list[int]()
+    decode = drafter._decode
+
+    def counting(parts: Any) -> int:
+        widths.append(len(parts))
+        return decode(parts)
+
+    drafter._decode = counting  # type: ignore[method-assign]
+    ids = [desk.ask(prompt, max_new_tok=51, ignore_eog=True) for prompt in prompts(4)]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert [timing.accepted_tok for timing in timings] == [40] * 4
+    # Ten drafts of four tokens for each of four texts: four batches a draft, not sixteen.
+    assert widths.count(4) >= 36
+
+
+def test_that_a_long_prompt_is_read_in_pieces_beside_the_answer(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(drafting(few_words_path, few_words_path))
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    pieces = list[tuple[int, int]]()
+    on_step = drafter._on_step
+
+    def noting(took_ns: int, depths: Any, prompt_tok: int) -> None:
+        pieces.append((depths[0], prompt_tok))
+        on_step(took_ns, depths, prompt_tok)
+
+    drafter._on_step = noting
+    _, finished = desk.answer(prompts(1, tokens=450)[0], max_new_tok=60, ignore_eog=True)
+    assert [depth for depth, prompt_tok in pieces if prompt_tok] == [0, 100, 200, 300, 400]
+    timing = finished.timing
+    assert timing.drafted_tok == timing.accepted_tok > 0
+    # One token of the prompt's end and one in each step that only read.
+    steps = [tok for event in desk.all_of(TokensDelivered) for tok in event.step_tok]
+    assert steps[:5] == [1] * 5
+    assert steps[5] > 1
+
+
+def test_that_a_full_pool_of_the_draft_gives_up_idle_texts(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    """The target drops texts that nobody reads; the draft model's pool has no room for them."""
+    config = drafting(
+        few_words_path, draft_path, slots=4, kv_unified=True, ctx_total_tok=512,
+        ctx_per_slot_tok=512,
+    )  # fmt: skip
+    desk.load(config.with_values({"spec_types": ()}))
+    plain = [desk.answer(p, max_new_tok=60, ignore_eog=True)[0] for p in prompts(6, tokens=200)]
+    desk.load(config)
+    for prompt, text in zip(prompts(6, tokens=200), plain, strict=True):
+        answer, finished = desk.answer(prompt, max_new_tok=60, ignore_eog=True)
+        assert answer == text
+        assert finished.timing.drafted_tok > 0
+    assert not desk.all_of(Logged)
+
+
+@pytest.mark.parametrize("vocab_tok", [460, 600])
+def test_that_a_draft_with_a_few_tokens_more_or_less_does_no_harm(
+    desk: InProcess, few_words_path: Path, tmp_path: Path, vocab_tok: int
+) -> None:
+    """A token the other model does not know makes llama.cpp refuse a whole batch."""
+    shape = TinyLlama(vocab_tok=vocab_tok, layers=1)
+    draft = write_tiny_llama(tmp_path / "other-size.gguf", shape)
+    config = drafting(few_words_path, draft, slots=3)
+    desk.load(config.with_values({"spec_types": ()}))
+    foreign = [*random_tokens(20, low=470, high=510), *random_tokens(10, high=310)]
+    asked = [*prompts(2), foreign]
+    plain = [desk.answer(prompt, max_new_tok=80, ignore_eog=True)[0] for prompt in asked]
+    desk.load(config)
+    ids = [desk.ask(prompt, max_new_tok=80, ignore_eog=True) for prompt in asked]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert [desk.text(request_id) for request_id in ids] == plain
+    assert not desk.all_of(Logged)
+    assert sum(timing.drafted_tok for timing in timings) > 0
+    assert (timings[2].drafted_tok == 0) == (vocab_tok == 460)
+
+
+def test_that_a_fault_of_the_draft_model_spares_the_answer(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    config = drafting(few_words_path, few_words_path)
+    desk.load(config.with_values({"spec_types": ()}))
+    plain, _ = desk.answer(prompts(1)[0], max_new_tok=40, ignore_eog=True)
+    desk.load(config)
+    context = drafter_of(desk)._context
+    decode, codes = context.decode, [0, 0, -3, 0, -3, 1, 1]
+
+    def failing(batch: Any, count: int) -> int:
+        return (codes.pop(0) if codes else 0) or decode(batch, count)
+
+    context.decode = failing  # type: ignore[method-assign]
+    text, finished = desk.answer(prompts(1)[0], max_new_tok=40, ignore_eog=True)
+    assert text == plain
+    assert finished.timing.accepted_tok > 0
+    (said,) = desk.all_of(Logged)
+    assert "could not compute a draft (code -3)" in said.text
+
+
+# --- Ends --------------------------------------------------------------------------------------
+
+
+def test_that_a_cancel_ends_a_draft_under_way(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(drafting(few_words_path, few_words_path, slots=2))
+    whole, _ = desk.answer(prompts(2)[1], max_new_tok=60, ignore_eog=True)
+    drafter = drafter_of(desk)
+    drafter._pace.expected_s = lambda prompt_tok: 60.0  # type: ignore[method-assign]
+    context = drafter._context
+    decode, codes = context.decode, list[int]()
+    target_steps = list[int]()
+    target = desk.batcher.context
+    target_decode = target.decode
+
+    def cancelled_inside(batch: Any, count: int) -> int:
+        if not codes:
+            desk.send(Cancel(request_id))  # what the window does while llama.cpp computes
+        codes.append(decode(batch, count))
+        return codes[-1]
+
+    def counting(batch: Any, count: int) -> int:
+        target_steps.append(len(codes))
+        return target_decode(batch, count)
+
+    request_id = desk.ask(prompts(1)[0], max_new_tok=200, ignore_eog=True)
+    other = desk.ask(prompts(2)[1], max_new_tok=60, ignore_eog=True)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, other)))
+    context.decode = cancelled_inside  # type: ignore[method-assign]
+    target.decode = counting  # type: ignore[method-assign]
+    while not codes:
+        desk.loop.turn()
+    # llama.cpp gave up, and nothing else was computed in that step.
+    assert codes == [2]
+    assert target_steps == []
+    assert desk.finished(request_id).reason == "cancelled"
+    assert desk.finished(other).reason == "token_limit"
+    assert desk.text(other) == whole
+    assert set(codes[1:]) == {0}
+
+
+def test_that_drafts_stop_before_the_slot_is_full(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(drafting(few_words_path, few_words_path, ctx_per_slot_tok=256, draft_n_max=16))
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=400, ignore_eog=True)
+    assert finished.reason == "context_full"
+    assert finished.timing.new_tok == 226
+
+
+def test_that_the_last_token_of_a_limit_is_not_drafted(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(drafting(few_words_path, few_words_path, draft_n_max=16))
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=10, ignore_eog=True)
+    timing = finished.timing
+    assert (timing.new_tok, timing.drafted_tok, timing.accepted_tok) == (10, 8, 8)
+
+
+# --- Changes ------------------------------------------------------------------------------------
+
+
+def test_that_lengths_and_confidence_change_live(desk: InProcess, few_words_path: Path) -> None:
+    config = drafting(few_words_path, few_words_path, draft_n_max=6)
+    desk.load(config)
+
+    def drafted_at(**values: object) -> int:
+        answer = desk.apply(config.with_values(values))
+        assert isinstance(answer, Applied)
+        assert answer.cost == "live"
+        finished = desk.answer(prompts(1)[0], max_new_tok=60, ignore_eog=True)[1]
+        return len(finished.timing.drafted_at)
+
+    assert drafted_at(draft_n_max=2) == 2
+    assert desk.batcher.context.outputs_max == 7  # the rows go with the next context
+    # No token of ten is certain, so nothing is drafted.
+    assert drafted_at(draft_n_max=2, draft_p_min=1.0) == 0
+    assert drafted_at(draft_n_max=2, draft_n_min=3) == 0
+    answer = desk.apply(config)
+    assert isinstance(answer, Applied)
+    assert answer.cost == "new context"
+    assert answer.effective.outputs_max == 7
+
+
+def test_that_confidence_is_the_share_among_ten() -> None:
+    logits = np.zeros((2, 100), np.float32)
+    logits[0, 7] = np.log(9.0)  # nine against nine times one
+    logits[1, 3] = 1000.0
+    assert _confidence(logits) == pytest.approx([0.5, 1.0])
+
+
+def test_that_a_draft_model_comes_and_goes_while_answers_run(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    with_draft = drafting(few_words_path, draft_path, slots=2)
+    without = with_draft.with_values({"spec_types": ()})
+    desk.load(with_draft)  # so that its file is no stranger: trying it takes a second
+    assert isinstance(desk.apply(without), Applied)
+    whole, _ = desk.answer(prompts(1)[0], max_new_tok=900, ignore_eog=True)
+    model = desk.batcher.context.model
+    request_id = desk.ask(prompts(1)[0], max_new_tok=900, ignore_eog=True)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, request_id)))
+    batcher = desk.batcher
+    step = batcher.step
+    batcher.step = lambda: None  # type: ignore[method-assign]  # or it is over before the load is
+    on = desk.apply(with_draft)
+    batcher.step = step  # type: ignore[method-assign]
+    assert isinstance(on, Applied)
+    assert on.cost == "reload"
+    assert on.model is None  # the target stayed
+    assert on.memory.bytes.draft > 0
+    assert any(event.stage == "Loading the draft model" for event in desk.all_of(LoadProgressed))
+    desk.until(lambda: batcher.streams[0].draft_tok > 0)
+    off = desk.apply(without)
+    assert isinstance(off, Applied)
+    assert off.cost == "new context"
+    assert off.memory.bytes.draft == 0
+    assert desk.batcher.context.model is model
+    timing = desk.finished(request_id).timing
+    assert timing.drafted_tok > 0
+    assert desk.text(request_id) == whole
+    engine = desk.loop._requests.engine
+    assert engine is not None
+    assert engine.draft is None
+
+
+def test_that_one_draft_model_replaces_another(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    desk.load(drafting(few_words_path, draft_path))
+    first = drafter_of(desk)._context
+    answer = desk.apply(drafting(few_words_path, few_words_path))
+    assert isinstance(answer, Applied)
+    assert answer.model is None
+    assert first.handle is None
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=40, ignore_eog=True)
+    assert finished.timing.accepted_tok == finished.timing.drafted_tok > 0
+
+
+def test_that_the_load_of_a_draft_model_can_be_cancelled(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    config = drafting(few_words_path, draft_path)
+    desk.load(config.with_values({"spec_types": ()}))
+    request_id = desk.number()
+    desk.send(Apply(request_id, config))
+    desk.send(CancelLoad())
+    refused = desk.refused(request_id)
+    assert refused.is_cancelled
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    assert finished.timing.drafted_tok == 0
+    assert isinstance(desk.apply(config), Applied)
+    assert drafter_of(desk) is not None
+
+
+# --- Memory -------------------------------------------------------------------------------------
+
+_PLANS: dict[str, dict[str, object]] = {
+    "as it comes": {},
+    "three odd slots, long drafts": {"slots": 3, "ctx_per_slot_tok": 300, "draft_n_max": 16},
+    "shared pool": {"slots": 4, "kv_unified": True, "ctx_total_tok": 1024},
+    "caches of their own": {"cache_type_k": "q8_0", "draft_cache_type_v": "q8_0"},
+    "read, not mapped": {"load_mode": "none"},
+}
+
+
+@pytest.mark.parametrize("values", _PLANS.values(), ids=_PLANS.keys())
+def test_that_a_draft_model_takes_what_was_planned(
+    desk: InProcess, few_words_path: Path, draft_path: Path, values: dict[str, object]
+) -> None:
+    config = tiny_config(
+        few_words_path, spec_types=["draft-simple"], draft_model_path=str(draft_path), **values
+    )
+    planner = Planner()
+    try:
+        planned = planner.plan(config)
+        alone = planner.plan(config.with_values({"spec_types": ()}))
+    finally:
+        planner.close()
+    loaded = desk.load(config).memory
+    assert planned.bytes == loaded.bytes
+    assert planned.effective == loaded.effective
+    for dry, real in zip(planned.devices, loaded.devices, strict=True):
+        assert (dry.name, dry.weights, dry.kv, dry.compute, dry.draft) == (
+            real.name, real.weights, real.kv, real.compute, real.draft,
+        )  # fmt: skip
+    by_use = planned.bytes
+    assert by_use.kv == alone.bytes.kv
+    assert by_use.draft > draft_path.stat().st_size / 2
+    assert by_use.total - by_use.draft == by_use.host - by_use.draft
+    assert (by_use.draft_mapped > 0) == (values.get("load_mode") != "none")
+
+
+# --- Bad drafts -----------------------------------------------------------------------------------
+
+
+def _answers_still(desk: InProcess, whole: str) -> bool:
+    return desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)[0] == whole
+
+
+def test_that_a_bad_draft_file_leaves_the_engine_running(
+    desk: InProcess, few_words_path: Path, tiny_path: Path, tiny_mamba_path: Path, tmp_path: Path
+) -> None:
+    config = drafting(few_words_path, few_words_path).with_values({"spec_types": ()})
+    desk.load(config)
+    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    notes = tmp_path / "notes.gguf"
+    notes.write_text("no model")
+    harmful = tmp_path / "harmful.gguf"
+    # A token that stands twice ends llama.cpp; the first five are not compared.
+    harmful.write_bytes(few_words_path.read_bytes().replace(b"<0x00>", b"<0x01>", 1))
+    for path, says in (
+        (tmp_path / "gone.gguf", "no file gone.gguf"),
+        (notes, "is no GGUF file"),
+        (tiny_path, "has 32,000 tokens and the target 512"),
+        (tiny_mamba_path, "keeps a state instead of a cache"),
+        (harmful, "harmful.gguf apart from the running model"),
+    ):
+        answer = desk.apply(drafting(few_words_path, path))
+        assert isinstance(answer, Refused), path
+        assert says in answer.problem.message
+        assert answer.problem.message.endswith(".")
+        assert answer.problem.keys[0] == "draft_model_path"
+        assert _answers_still(desk, whole)
+
+
+def test_that_a_plan_names_the_draft_that_cannot_draft(
+    few_words_path: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    planner = Planner()
+    try:
+        for path, says in ((tiny_path, "32,000 tokens"), (tmp_path / "gone.gguf", "gone.gguf")):
+            plan = planner.plan(drafting(few_words_path, path))
+            assert not plan.fits
+            assert plan.problems[0].keys[0] == "draft_model_path"
+            assert says in plan.problems[0].message
+        assert planner.plan(drafting(few_words_path, few_words_path)).bytes.draft > 0
+    finally:
+        planner.close()
+
+
+def test_that_a_target_with_a_state_is_refused_with_a_draft_model(
+    desk: InProcess, tiny_mamba_path: Path, tiny_path: Path
+) -> None:
+    desk.load(tiny_config(tiny_mamba_path))
+    config = tiny_config(
+        tiny_mamba_path, spec_types=["draft-simple"], draft_model_path=str(tiny_path)
+    )
+    answer = desk.apply(config)
+    assert isinstance(answer, Refused)
+    assert "keeps a state instead of a cache" in answer.problem.message
+    assert answer.problem.fix == {"spec_types": ()}
+
+
+def test_that_a_draft_context_that_cannot_be_made_leaves_things_as_they_were(
+    desk: InProcess, few_words_path: Path, draft_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = drafting(few_words_path, draft_path)
+    desk.load(config)
+    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    create = llama.Context.create
+
+    def out_of_memory(
+        model: llama.Model, wanted: EngineConfig, *, quiet: bool = False
+    ) -> llama.Context:
+        if wanted.model_path == str(draft_path) and wanted.ctx_per_slot_tok > 1024:
+            raise llama.LlamaError("failed to allocate buffer for kv cache")
+        return create(model, wanted, quiet=quiet)
+
+    monkeypatch.setattr(llama.Context, "create", out_of_memory)
+    refused = desk.apply(config.with_values({"ctx_per_slot_tok": 2048}))
+    assert isinstance(refused, Refused)
+    assert "context of the draft model: failed to allocate" in refused.problem.message
+    assert _answers_still(desk, whole)
+    assert drafter_of(desk)._context.ctx_tok == 1024
