@@ -152,6 +152,14 @@ class ConversationList(QFrame):
         self.problem_bar.set_palette(palette)
         self.view.viewport().update()
 
+    def rename(self, conversation_id: str) -> None:
+        """Let the title of a conversation be typed anew."""
+        self._edit(conversation_id)
+
+    def delete(self, conversation_id: str) -> None:
+        """Delete a conversation as if it had been asked for in the list; it can be undone there."""
+        self._on_deleted(conversation_id)
+
     def words(self) -> str:
         """What is searched for; empty without a search."""
         return " ".join(self.search.text().split())
@@ -177,6 +185,15 @@ class ConversationList(QFrame):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self.view.measure_again()
+
+    def event(self, event: QEvent) -> bool:
+        """In here the panel's keys come before shortcuts of the whole window."""
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            is_end = event.key() == Qt.Key.Key_Escape and bool(self.search.text())
+            if is_end or event.matches(QKeySequence.StandardKey.Find):
+                event.accept()
+                return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc ends a search, Down leaves its field, Ctrl+F goes there."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
 from widgets.conversation_list_delegate import ConversationDelegate
 from widgets.conversation_list_model import ConversationListModel
+
+_OWN_KEYS = (
+    Qt.Key.Key_Return,
+    Qt.Key.Key_Enter,
+    Qt.Key.Key_Delete,
+    Qt.Key.Key_Backspace,
+    Qt.Key.Key_F2,
+)
 
 
 class ConversationListView(QListView):
@@ -71,6 +79,19 @@ class ConversationListView(QListView):
         """The font changed."""
         self.rows.forget_sizes()
         self.doItemsLayout()
+
+    def event(self, event: QEvent) -> bool:
+        """In here the list's keys come before shortcuts of the whole window."""
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            is_plain = event.modifiers() in (
+                Qt.KeyboardModifier.NoModifier,
+                Qt.KeyboardModifier.KeypadModifier,
+            )
+            is_undo = event.matches(QKeySequence.StandardKey.Undo)
+            if is_undo or (is_plain and event.key() in _OWN_KEYS):
+                event.accept()
+                return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of the list; everything else is Qt's."""

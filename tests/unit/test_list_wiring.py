@@ -12,12 +12,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.chats import Chats
+from app.chat_wiring import ChatWiring
 from app.conversation import Conversation
+from app.desk import Desk
 from app.file_names import safe_file_name
-from app.keeping import Keeping
 from app.list_wiring import ListWiring
 from app.storage.conversation_store import ConversationStore
+from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import FakeClient
 from tests.widgets.finding import child
 from widgets.chat_tabs import ChatTabs
@@ -35,37 +36,33 @@ def said(name: str, question: str, answer: str = "An answer.") -> Conversation:
 class Bench(QWidget):
     """A window with tabs and a list over a store with three conversations."""
 
-    def __init__(self, folder: Path, store: ConversationStore | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
-        if store is None:
-            store = ConversationStore(folder)
-            for conversation in (
-                said("a", "What is a slot?", "A slot holds the cells of one conversation."),
-                said("b", "Write about zebras"),
-                said("c", "Größe des Caches"),
-            ):
-                store.keep(conversation)
-            store.close()
-            store = ConversationStore(folder)
+        store = ConversationStore(folder)
+        for conversation in (
+            said("a", "What is a slot?", "A slot holds the cells of one conversation."),
+            said("b", "Write about zebras"),
+            said("c", "Größe des Caches"),
+        ):
+            store.keep(conversation)
+        store.close()
         self.client = FakeClient()
-        self.chats = Chats(self.client)  # type: ignore[arg-type]
-        self.chats.setParent(self)
-        self.keeping = Keeping(self.chats, store, self)
+        self.desk = Desk(
+            EngineConfig(),
+            self.client,  # type: ignore[arg-type]
+            self,
+            store=ConversationStore(folder),
+        )
+        assert self.desk.keeping is not None
+        self.chats, self.keeping = self.desk.chats, self.desk.keeping
         self.tabs = ChatTabs(parent=self)
         self.panel = ConversationList(self)
-        self.tabs.conversation_closed.connect(self.close_tab)
-        self.wiring = ListWiring(self.keeping, self.chats, self.tabs, self.panel, self.adopt)
+        chatting = ChatWiring(self.desk, self.tabs, self)
+        self.wiring = ListWiring(self.keeping, self.chats, self.tabs, self.panel, chatting.adopt)
 
-    def adopt(self, conversation: Conversation) -> None:
-        if conversation.id in self.tabs.conversation_ids():
-            self.tabs.set_current(conversation.id)
-            return
-        self.chats.adopt(conversation)
-        self.tabs.add_conversation(conversation.id, conversation.title)
-
-    def close_tab(self, conversation_id: str) -> None:
-        self.chats.close(conversation_id)
-        self.tabs.remove_conversation(conversation_id)
+    def tab_ids(self) -> set[str]:
+        """Ids of the stored conversations that have a tab."""
+        return set(self.tabs.conversation_ids()) & {"a", "b", "c"}
 
     def listed(self) -> set[str]:
         model = self.panel.model
@@ -104,7 +101,7 @@ def test_that_a_row_opens_its_conversation_and_then_brings_its_tab_to_the_front(
     with qtbot.waitSignal(bench.wiring.conversation_shown) as shown:
         bench.press(Qt.Key.Key_Return)
     assert shown.args == ["a"]
-    assert bench.tabs.conversation_ids() == ("a",)
+    assert bench.tabs.conversation_ids() == ("a",)  # the untouched one made room
     assert bench.panel.model.is_open("a")
     opened("b")
     bench.panel.select("a")
@@ -129,7 +126,7 @@ def test_that_deleting_closes_the_tab_and_undo_brings_it_back(
     opened("a")
     bench.panel.select("a")
     bench.press(Qt.Key.Key_Delete)
-    qtbot.waitUntil(lambda: bench.tabs.conversation_ids() == ())
+    qtbot.waitUntil(lambda: bench.tab_ids() == set())
     assert bench.listed() == {"b", "c"}
     bench.press(Qt.Key.Key_Z, ctrl=True)
     qtbot.waitUntil(lambda: bench.tabs.current_id() == "a")
@@ -144,7 +141,7 @@ def test_that_undo_opens_no_tab_that_was_not_there(bench: Bench, qtbot: QtBot) -
     with qtbot.waitSignal(bench.keeping.restored):
         bench.press(Qt.Key.Key_Z, ctrl=True)
     qtbot.waitUntil(lambda: bench.listed() == {"a", "b", "c"})
-    assert bench.tabs.conversation_ids() == ()
+    assert bench.tab_ids() == set()
     place = bench.panel.model.conversation_at(bench.panel.view.currentIndex())
     assert place is not None
     assert place.id == "b"

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAccessible, QContextMenuEvent
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
@@ -324,6 +324,24 @@ def test_that_escape_ends_a_search_from_the_list_and_from_the_field(
     panel.search.setText("kv")
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.search.text() == ""
+
+
+@pytest.mark.parametrize("keys", ["Esc", "Ctrl+F", "Del", "Ctrl+Z", "Return"])
+def test_that_the_list_s_keys_come_before_the_window_s(
+    panel: ConversationList, qtbot: QtBot, keys: str
+) -> None:
+    shortcut = QShortcut(QKeySequence(keys), panel)
+    shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
+    panel.search.setText("kv")
+    panel.show_hits("kv", [row("d", 1000)])
+    panel.select("d")
+    panel.view.setFocus()
+    with qtbot.assertNotEmitted(shortcut.activated):
+        QTest.keySequence(panel.view, QKeySequence(keys))
+    # Others stay the window's.
+    shortcut.setKey(QKeySequence("Ctrl+K"))
+    with qtbot.waitSignal(shortcut.activated):
+        QTest.keySequence(panel.view, QKeySequence("Ctrl+K"))
 
 
 def test_that_keys_go_from_the_search_to_the_hits_and_back(panel: ConversationList) -> None:
