@@ -11,12 +11,22 @@ from typing import Literal
 _MARKS = (
     ("<think>", "</think>"),
     ("<seed:think>", "</seed:think>"),
+    ("[THINK]", "[/THINK]"),
     # gpt-oss: its ``<|end|>`` is a control token and gives no text.
     ("<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>final<|message|>"),
 )
+# Marks that a vocabulary may have as one token: shown although control tokens give no text.
+MARK_TEXTS = frozenset(mark for pair in _MARKS for mark in pair if "|" not in mark)
 # Opens an answer that was not thought about.
 _NO_THOUGHT = "<|channel|>final<|message|>"
 _OPENERS = (*(opener for opener, _ in _MARKS), _NO_THOUGHT)
+
+
+def answer_of(text: str, *, starts_inside: bool = False) -> str:
+    """``text`` of an answer without what was thought before it."""
+    reader = ThoughtReader(starts_inside=starts_inside)
+    pieces = [*reader.feed(text), *reader.finish()]
+    return "".join(piece for is_thought, piece in pieces if not is_thought)
 
 
 def opens_thought(prompt: str) -> bool:

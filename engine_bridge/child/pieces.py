@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine_bridge.child.llama import Model
+from engine_bridge.thoughts import MARK_TEXTS
 
 
 class Pieces(dict[int, bytes | None]):
@@ -15,6 +16,13 @@ class Pieces(dict[int, bytes | None]):
 
     def __missing__(self, token: int) -> bytes | None:
         """Look a token up once."""
-        piece = None if token in self._model.eog else self._model.piece(token)
+        piece = None if token in self._model.eog else self._piece(token)
         self[token] = piece
+        return piece
+
+    def _piece(self, token: int) -> bytes:
+        piece = self._model.piece(token)
+        # A control token gives no text; without its marks a thought would run into the answer.
+        if not piece and self._model.text_of(token) in MARK_TEXTS:
+            return self._model.piece(token, special=True)
         return piece

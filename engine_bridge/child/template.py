@@ -23,6 +23,7 @@ from engine_bridge.child.template_process import (
     TemplateTimeoutError,
 )
 from engine_bridge.protocol import ChatMessage
+from engine_bridge.thoughts import MARK_TEXTS
 
 __all__ = ["Fragment", "Rendered", "TemplateError", "TemplateRenderer"]
 
@@ -127,7 +128,14 @@ class TemplateRenderer:
             TemplateError: If the template is refused, fails or takes too long; in a sentence.
         """
         specials = control_texts(special_texts)
-        clean = [ChatMessage(m.role, marked(cleaned(m.content), specials)) for m in messages]
+        # The marks of a thought are the model's own in its answers: templates look for them.
+        said = tuple(text for text in specials if text not in MARK_TEXTS)
+        clean = [
+            ChatMessage(
+                m.role, marked(cleaned(m.content), said if m.role == "assistant" else specials)
+            )
+            for m in messages
+        ]
         refusal: TemplateError | None = None
         for attempt, note in _attempts(clean):
             variables: dict[str, object] = {

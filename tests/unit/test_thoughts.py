@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine_bridge.thoughts import ThoughtCounter, ThoughtReader, opens_thought
+from engine_bridge.thoughts import ThoughtCounter, ThoughtReader, answer_of, opens_thought
 
 
 def read(text: str, *cuts: int, starts_inside: bool = False) -> tuple[str, str]:
@@ -55,6 +55,12 @@ def test_that_it_does_not_matter_where_the_text_is_cut(
     text, starts_inside, expected = case
     thought, answer = read(text, *cuts, starts_inside=starts_inside)
     assert (thought.rstrip(), answer) == expected
+
+
+def test_that_the_answer_alone_can_be_had() -> None:
+    assert answer_of("<think>a</think>b") == "b"
+    assert answer_of("a[/THINK] b", starts_inside=True) == "b"
+    assert answer_of("<thi") == "<thi"
 
 
 def test_that_a_text_that_ends_in_a_possible_mark_is_not_lost() -> None:
