@@ -124,13 +124,19 @@ def from_json(content: bytes, number: int, now_s: float) -> Conversation:
 
 def _turn_markdown(turn: Turn) -> str:
     about = [_line(part) for part in (turn.model, turn.figures, turn.note) if part]
-    heading = f"## {_ROLES[turn.role]}"
-    if turn.made_s:
-        heading += datetime.fromtimestamp(turn.made_s, UTC).strftime(" · %Y-%m-%d %H:%M UTC")
-    parts = [heading, _closed(turn.text.strip("\r\n"))]
+    parts = [f"## {_ROLES[turn.role]}{_when(turn.made_s)}", _closed(turn.text.strip("\r\n"))]
     if about:
         parts.append(f"*{' · '.join(about)}*")
     return "\n\n".join(part for part in parts if part)
+
+
+def _when(made_s: float) -> str:
+    """The time as part of a heading; nothing where a file gives none that can be."""
+    try:
+        when = datetime.fromtimestamp(made_s, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return when.strftime(" · %Y-%m-%d %H:%M UTC") if made_s else ""
 
 
 def _line(text: str) -> str:

@@ -62,7 +62,11 @@ def find_words(
                 found = [(piece.find(word), word) for word in words if word in piece]
                 if found:
                     place, word = min(found)
-                    first = (turn.id, start + _unfolded(turn.text[start:], place), word)
+                    first = (
+                        turn.id,
+                        start + _unfolded(turn.text[start : start + 2 * _PIECE_CHARACTERS], place),
+                        word,
+                    )
             missing -= {word for word in missing if word in piece}
             if not missing and first is not None:
                 return _hit(conversation, entry, first)
@@ -82,7 +86,7 @@ def _folded_pieces(text: str, words: Sequence[str]) -> Iterator[tuple[int, str]]
 
 def _unfolded(text: str, place: int) -> int:
     """Where in ``text`` the character stands that folding moved to ``place``."""
-    low, high = 0, min(len(text), 2 * _PIECE_CHARACTERS)
+    low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
         if len(folded(text[:middle])) <= place:

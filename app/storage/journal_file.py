@@ -105,6 +105,8 @@ class JournalFile:
         """
         if self._refusal is not None:
             raise OSError(self._refusal.errno, self._refusal.strerror)
+        if self.good_bytes + len(content) > LIMIT_BYTES:  # it could not be opened again
+            raise OSError(errno.EFBIG, f"it would be larger than {LIMIT_BYTES >> 20} MiB")
         try:
             if _checked_bytes(self._handle) != self.good_bytes:
                 os.ftruncate(self._handle, self.good_bytes)

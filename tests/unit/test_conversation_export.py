@@ -94,6 +94,13 @@ def test_that_half_characters_can_be_exported() -> None:
     assert json.loads(exported(conversation, "json"))["turns"][0]["text"] == "\ufffd"
 
 
+@pytest.mark.parametrize("made_s", [0.0, 1e300, -1e300, 1e12])
+def test_that_a_time_that_cannot_be_is_left_out(made_s: float) -> None:
+    conversation = Conversation("a", 1, clock_s=lambda: made_s)
+    conversation.ask("Q")
+    assert "## You\n" in to_markdown(conversation)
+
+
 def test_that_an_empty_conversation_can_be_exported() -> None:
     assert to_markdown(Conversation("a", 3)) == "# Chat 3\n"
     assert from_json(to_json(Conversation("a", 3)), 1, 1.0).turns == ()

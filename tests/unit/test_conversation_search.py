@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.conversation import Conversation
+from app.storage.conversation_entry import entry_of
+from app.storage.conversation_search import find_words, folded, search_words
 from app.storage.conversation_store import ConversationStore
 
 
@@ -107,3 +111,18 @@ def test_that_a_search_ends_when_nobody_waits_for_it(library: ConversationStore)
 def test_that_words_not_written_yet_are_found(store: ConversationStore) -> None:
     store.keep(said("a", "Why?"))
     assert len(store.search("why")) == 1
+
+
+_WORDS = st.text("abcXYZéÅßñ漢字🙂", min_size=1, max_size=8)
+
+
+@given(st.text(max_size=300), _WORDS, st.text(max_size=300))
+def test_that_a_word_is_found_wherever_it_stands(before: str, word: str, after: str) -> None:
+    conversation = said("a", "Q", f"{before} {word} {after}")
+    hit = find_words(conversation, entry_of(conversation, 0.0, 0), search_words(word))
+    assert hit is not None
+    assert folded(word) in folded(hit.excerpt)
+    assert 0 <= hit.start < hit.end <= len(hit.excerpt)
+    assert folded(hit.excerpt[hit.start : hit.end]).startswith(folded(word))
+    assert "\n" not in hit.excerpt
+    assert len(hit.excerpt) < 200

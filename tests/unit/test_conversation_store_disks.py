@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.conversation import Conversation
+from app.storage import journal_file
 from app.storage.conversation_store import ConversationStore
 from app.storage.storage_error import StorageError
 from tests.unit.failing_disk import write_with_room
@@ -82,6 +83,19 @@ def test_that_a_conversation_that_found_no_room_leaves_no_empty_file(
     with pytest.raises(StorageError, match="the disk is full"):
         store.close()
     assert [file.name for file in folder.glob("*.jsonl")] == ["a.jsonl"]
+
+
+def test_that_no_file_grows_so_large_that_it_cannot_be_opened(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ConversationStore(folder)
+    conversation = store.open("a").conversation
+    monkeypatch.setattr(journal_file, "LIMIT_BYTES", 2**20)
+    conversation.ask("x" * 2**20)
+    store.keep(conversation)
+    with pytest.raises(StorageError, match="would be larger than 1 MiB"):
+        store.close()
+    assert len(ConversationStore(folder).read("a").turns) == 2
 
 
 @pytest.fixture

@@ -57,6 +57,27 @@ for line in sys.stdin:
     print("kept", flush=True)
 store.close()
 """
+# Keeps 25 conversations as fast as it can.
+_FILL = """
+import sys, uuid
+from pathlib import Path
+from app.conversation import Conversation
+from app.storage.conversation_store import ConversationStore
+
+print("ready", flush=True)
+sys.stdin.readline()
+store = ConversationStore(Path(sys.argv[1]))
+for number in range(25):
+    conversation = Conversation(uuid.uuid4().hex, number)
+    conversation.ask("Why?")
+    store.keep(conversation)
+    store.flush()
+    store.entries()
+    conversation.append("Because.")
+    conversation.finish("end")
+    store.keep(conversation)
+store.close()
+"""
 
 
 def start(script: str, folder: Path) -> subprocess.Popen[str]:
@@ -97,6 +118,21 @@ def folder(tmp_path: Path) -> Path:
 
 
 # --- Killed, and twice at once ----------------------------------------------------------------
+
+
+def test_that_two_programs_that_begin_and_end_at_once_keep_everything(tmp_path: Path) -> None:
+    # S17
+    programs = [start(_FILL, tmp_path / "conversations") for _ in range(2)]
+    for program in programs:
+        assert read_line(program) == "ready"
+    for program in programs:
+        program.communicate("go\n")
+    assert [program.returncode for program in programs] == [0, 0]
+    store = ConversationStore(tmp_path / "conversations")
+    entries = store.entries()
+    assert store.take_findings() == []
+    assert len(entries) == 50
+    assert all(len(store.read(entry.id).turns) == 2 for entry in entries)
 
 
 def test_that_twenty_kills_lose_no_word_that_was_written(tmp_path: Path) -> None:

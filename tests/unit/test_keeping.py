@@ -119,9 +119,40 @@ def test_that_noting_what_is_new_costs_the_gui_thread_little(desk: Desk, qtbot: 
     conversation.append("y" * 1_000_000)
     before_s = time.thread_time()
     desk.store.keep(conversation)
-    # Measured 0.5 ms; a copy of it all or a look at every text would be far above.
+    # Measured 0.7 ms; a copy of it all or a look at every text would be far above.
     assert time.thread_time() - before_s < 0.010
     desk.store.flush()
+
+
+def test_that_the_gui_thread_never_waits_for_the_disk(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, names = threading.get_ident(), ("open", "read", "write", "fsync", "scandir", "replace")
+    seen: set[tuple[str, bool]] = set()
+
+    def watch(name: str) -> None:
+        call = getattr(os, name)
+
+        def watched(*args: object, **kwargs: object) -> object:
+            seen.add((name, threading.get_ident() == here))
+            return call(*args, **kwargs)
+
+        monkeypatch.setattr(os, name, watched)
+
+    for name in names:
+        watch(name)
+    with qtbot.waitSignal(desk.keeping.entry_changed):
+        conversation = desk.say("Because")
+        desk.finish()
+    desk.keeping.list()
+    with qtbot.waitSignal(desk.keeping.search_finished):
+        desk.keeping.search("because")
+    desk.chats.close(conversation.id)
+    with qtbot.waitSignal(desk.keeping.opened):
+        desk.keeping.open(conversation.id)
+    desk.keeping.close(5.0)
+    assert {("open", False), ("write", False), ("scandir", False)} <= seen
+    assert not any(is_here for _, is_here in seen)
 
 
 def test_that_closing_the_program_keeps_the_last_words(qapp: object, tmp_path: Path) -> None:
