@@ -145,15 +145,12 @@ class ListWiring(QObject):
     def _on_entries_listed(self, entries: Sequence[ConversationEntry]) -> None:
         self._is_listed = True
         self._entries = {entry.id: entry for entry in entries}
-        self._show_entries()
+        self._panel.set_entries([_row(entry) for entry in entries])
 
     def _on_entry_changed(self, entry: ConversationEntry) -> None:
         if self._is_listed and entry.id not in self._gone:
             self._entries[entry.id] = entry
-            self._show_entries()
-
-    def _show_entries(self) -> None:
-        self._panel.set_entries([_row(entry) for entry in self._entries.values()])
+            self._panel.update_entry(_row(entry))
 
     def _on_search_finished(self, words: str, hits: Iterable[SearchHit]) -> None:
         self._panel.show_hits(words, [_hit_row(hit) for hit in hits])

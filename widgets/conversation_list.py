@@ -64,7 +64,7 @@ class ConversationList(QFrame):
         super().__init__(parent)
         set_role(self, "panel")
         self.setAccessibleName("Conversations")
-        self._entries: list[ListedConversation] | None = None
+        self._entries: dict[str, ListedConversation] | None = None
         self._hits: list[ListedConversation] | None = None
         self._waiting: Callable[[], None] | None = None
         self._gone: set[str] = set()
@@ -98,9 +98,21 @@ class ConversationList(QFrame):
 
     def set_entries(self, entries: Sequence[ListedConversation]) -> None:
         """Show these; while a title is typed or a search is on they wait for its end."""
-        self._entries = list(entries)
-        self._gone &= {entry.id for entry in entries}
+        self._entries = {entry.id: entry for entry in entries}
+        self._gone &= self._entries.keys()
         self._refresh()
+
+    def update_entry(self, entry: ListedConversation) -> None:
+        """Show ``entry`` in the place of its older self, or as a new one.
+
+        Cheap where it stays where it is: it may come every second while an answer is written.
+        """
+        if self._entries is None:
+            return
+        self._entries[entry.id] = entry
+        is_plain = not (self.words() or self.view.is_editing)
+        if not (is_plain and self.model.exchange(entry)):
+            self._refresh()
 
     def show_hits(self, words: str, hits: Sequence[ListedConversation]) -> None:
         """Show what a search for ``words`` found, best first; older searches are passed over."""
@@ -252,7 +264,7 @@ class ConversationList(QFrame):
         if self._entries is None:
             return
         is_search = bool(self.words())
-        source = self._hits if is_search and self._hits is not None else self._entries
+        source = self._hits if is_search and self._hits is not None else self._entries.values()
         rows = [row for row in source if row.id not in self._gone]
         wanted = self._brought_back
         self.view.keep_place(lambda: self.model.show(rows, by_day=not is_search))
@@ -318,12 +330,9 @@ class ConversationList(QFrame):
 
     def _on_renamed(self, conversation_id: str, title: str) -> None:
         self.undo_bar.dismiss()
-        if title and self._entries is not None:  # shown at once; what was kept follows as data
-            self._entries = [
-                replace(entry, title=title) if entry.id == conversation_id else entry
-                for entry in self._entries
-            ]
-            self._refresh()
+        if title and self._entries is not None and conversation_id in self._entries:
+            # Shown at once; what was kept follows as data.
+            self.update_entry(replace(self._entries[conversation_id], title=title))
         self.conversation_renamed.emit(conversation_id, title)
 
     def _on_deleted(self, conversation_id: str) -> None:

@@ -91,12 +91,25 @@ class ConversationListModel(QAbstractListModel):
             self._by_day(conversations) if by_day else list(conversations)
         )
         if _shape(rows) == _shape(self._rows):
-            self._exchange(rows)
+            self._exchange_all(rows)
             return
         self.beginResetModel()
         self._rows = rows
         self._places = {row.id: at for at, row in enumerate(rows) if not isinstance(row, str)}
         self.endResetModel()
+
+    def exchange(self, row: ListedConversation) -> bool:
+        """Show ``row`` in the place of its older self, if that is its place by day and time.
+
+        Returns:
+            Whether it was; if not, all rows have to be shown anew.
+        """
+        at = self._places.get(row.id)
+        if at is None or at == 0 or not self._belongs(row, at):
+            return False
+        self._rows[at] = row
+        self.dataChanged.emit(self.index(at), self.index(at))
+        return True
 
     def conversation_at(self, index: _Index) -> ListedConversation | None:
         """What stands there; None for a heading and outside."""
@@ -198,7 +211,20 @@ class ConversationListModel(QAbstractListModel):
             rows.append(row)
         return rows
 
-    def _exchange(self, rows: list[ListedConversation | str]) -> None:
+    def _belongs(self, row: ListedConversation, at: int) -> bool:
+        """Whether ``row`` stands rightly at ``at``, behind a heading or a conversation."""
+        before = self._rows[at - 1]
+        after = self._rows[at + 1] if at + 1 < len(self._rows) else ""
+        if not isinstance(after, str) and after.changed_s > row.changed_s:
+            return False
+        if not isinstance(before, str):
+            return before.changed_s >= row.changed_s and self._group(before) == self._group(row)
+        return before == self._group(row)
+
+    def _group(self, row: ListedConversation) -> str:
+        return day_group(row.changed_s, self.now_s).name
+
+    def _exchange_all(self, rows: list[ListedConversation | str]) -> None:
         """Same conversations in the same places: tell of those that changed."""
         changed = [at for at, (a, b) in enumerate(zip(self._rows, rows, strict=True)) if a != b]
         self._rows = rows

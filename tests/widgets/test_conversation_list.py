@@ -143,6 +143,43 @@ def test_that_one_changed_title_is_one_changed_row(panel: ConversationList, qtbo
     assert told == [1]
 
 
+def test_that_a_conversation_that_is_talked_in_changes_its_own_row_alone(
+    panel: ConversationList, qtbot: QtBot
+) -> None:
+    told: list[int] = []
+    panel.model.dataChanged.connect(lambda first, *_: told.append(first.row()))
+    with qtbot.assertNotEmitted(panel.model.modelReset):
+        panel.update_entry(row("a", 0.5, "More of a"))
+        panel.update_entry(row("b", 0.7))
+    assert told == [1, 2]
+    assert texts(panel)[1] == "More of a"
+
+
+@pytest.mark.parametrize(
+    ("name", "hours_ago", "place"),
+    [("b", 0.5, 1), ("c", 0.1, 1), ("d", 1.5, 2), ("a", 20, 3), ("new", 1.5, 2), ("d", 24 * 45, 6)],
+)
+def test_that_a_conversation_goes_where_its_time_belongs(
+    panel: ConversationList, name: str, hours_ago: float, place: int
+) -> None:
+    changed = row(name, hours_ago)
+    panel.update_entry(changed)
+    assert panel.model.place_of(name).row() == place
+    after = texts(panel)
+    others = [entry for entry in ROWS if entry.id != name]
+    panel.model.show([*others, changed])
+    assert texts(panel) == after  # as if all had been shown anew
+
+
+def test_that_what_changes_during_a_search_is_there_after_it(panel: ConversationList) -> None:
+    panel.search.setText("kv")
+    panel.show_hits("kv", [row("d", 1000)])
+    panel.update_entry(row("a", 1, "Other"))
+    assert texts(panel) == ["About d"]
+    panel.search.clear()
+    assert "Other" in texts(panel)
+
+
 # --- Deeds ------------------------------------------------------------------------------------
 
 
