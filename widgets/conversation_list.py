@@ -125,10 +125,10 @@ class ConversationList(QFrame):
         self._entries = None
         self._show_message(_LOADING)
 
-    def set_failed(self, sentence: str) -> None:
+    def set_failed(self, sentence: str, *, can_retry: bool = True) -> None:
         """The conversations could not be read, as ``sentence`` says."""
         self._entries = None
-        self._show_message(sentence, can_retry=True)
+        self._show_message(sentence, can_retry=can_retry)
 
     def set_open(self, conversation_ids: Iterable[str]) -> None:
         """Mark those that are open in a tab."""

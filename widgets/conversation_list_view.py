@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
 from widgets.conversation_list_delegate import ConversationDelegate
 from widgets.conversation_list_model import ConversationListModel
+from widgets.theme import set_role
 
 _OWN_KEYS = (
     Qt.Key.Key_Return,
@@ -44,6 +45,7 @@ class ConversationListView(QListView):
         self.rows = ConversationDelegate(model, self)
         self.setModel(model)
         self.setItemDelegate(self.rows)
+        set_role(self, "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
