@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSize, QTimer, Signal
@@ -31,9 +32,11 @@ _NO_CORE_FREE, _CORE_FREE = 0.25, 0.75
 # Figures that change ten times a second cannot be read.
 _WORDS_EVERY_S = 0.25
 # News that is narrower than a pixel waits so long.
-_NEWS_EVERY_S = 0.25
+_NEWS_EVERY_S, _SLOWEST_NEWS_S = 0.25, 2.0
 # Without news the charts only scroll: 3 pixels a second at 370 pixels for two minutes.
 _SCROLL_EVERY_S = 0.5
+# Pictures in files are finer than the window.
+_FILE_BUCKETS = 1000
 
 
 class LivePanel(QWidget):
@@ -165,8 +168,25 @@ class LivePanel(QWidget):
             kind: ``png``, ``svg`` or ``csv``.
             chart: Which; None for all.
         """
-        shown = self.charts if chart is None else (chart,)
-        self.export_requested.emit(kind, [each.sheet() for each in shown])
+        now_ns, timeline = self._look()
+        bucket_s = 0.0 if kind == "csv" else timeline.length_s / _FILE_BUCKETS
+        stretch = replace(timeline.stretch, bucket_s=bucket_s)
+        view = self._meters.view(now_ns, stretch)
+        sheets = (
+            self.memory.sheet(view.memory),
+            self.bandwidth.sheet(view.bandwidth),
+            self.ttft.sheet(view.ttft),
+            self.tpot.sheet(view.tpot),
+        )
+        shown = [s for s, each in zip(sheets, self.charts, strict=True) if chart in (None, each)]
+        now = replace(timeline, stretch=stretch)
+        self.export_requested.emit(
+            kind, [replace(s, timeline=now, markers=view.markers) for s in shown]
+        )
+
+    def say(self, sentence: str) -> None:
+        """Tell what became of a file, above the charts."""
+        self.time_bar.say(sentence)
 
     # --- Qt -------------------------------------------------------------------------------
 
@@ -216,9 +236,11 @@ class LivePanel(QWidget):
             return
         age_s = now_s - self._drawn_s
         is_moved = timeline.stretch.until_s != self._drawn_until_s
+        # Over an hour a pixel is ten seconds: nobody sees more than a row or two of it.
+        news_every_s = min(max(_NEWS_EVERY_S, timeline.stretch.bucket_s), _SLOWEST_NEWS_S)
         if (
             self._meters.changes != self._drawn_changes
-            or (is_news and (is_moved or age_s >= _NEWS_EVERY_S))
+            or (is_news and (is_moved or age_s >= news_every_s))
             or (is_moved and age_s >= _SCROLL_EVERY_S)
         ):
             self.redraw(has_words)

@@ -69,8 +69,8 @@ class TpotView:
     Attributes:
         streams: Lines of every slot that has one, by slot.
         tpot_s: Median TPOT of the active streams; None while none is active.
-        last_tpot_s: Median of the newest TPOT of all streams shown.
-        itl_p99_s: 99th percentile of the gaps of all active streams, else of all shown.
+        last_tpot_s: Median of the newest TPOT of all streams.
+        itl_p99_s: 99th percentile of the gaps of all active streams, else of all.
         stream_tok_s: Tokens per second of the median stream.
         throughput_tok_s: Tokens per second of all streams together; None where nothing flows.
         limit_s: Longest good TPOT, where one was set.
@@ -222,20 +222,16 @@ class Meters:
         self.changes += 1
 
     def _tpot_view(self, now_s: float, stretch: Stretch) -> TpotView:
-        series = {
-            slot: lines
-            for slot, stream in sorted(self._streams.items())
-            if (lines := stream.view(now_s, stretch)) is not None
-        }
+        views = (stream.view(now_s, stretch) for _, stream in sorted(self._streams.items()))
         active = [slot for slot, stream in self._streams.items() if stream.is_active(now_s)]
-        counted = [self._streams[slot] for slot in active or series]
+        counted = [self._streams[slot] for slot in active or self._streams]
         tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
         gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
         last = percentile(tpots, 50)
         # Both speeds over about the same time, or they would contradict each other.
         rolling_s = min((self._streams[slot].rolling_s() for slot in active), default=0.0)
         return TpotView(
-            streams=tuple(series.values()),
+            streams=tuple(lines for lines in views if lines is not None),
             tpot_s=last if active else None,
             last_tpot_s=last,
             itl_p99_s=percentile(gaps, 99),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.synthetic import GIB, SECOND, desk_at_work
 from widgets.charts.bandwidth import BandwidthChart
 from widgets.charts.frame import ChartFrame
+from widgets.charts.marks import changes
 from widgets.charts.memory import MemoryChart
 from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
@@ -32,7 +34,8 @@ pytestmark = pytest.mark.gui
 
 NOW_NS = 5000 * SECOND
 Floats = npt.NDArray[np.float64]
-Charts = dict[str, ChartFrame]
+AnyChart = ChartFrame[Any]
+Charts = dict[str, AnyChart]
 NAMES = ("memory", "bandwidth", "ttft", "tpot")
 
 
@@ -53,32 +56,35 @@ def charts(qtbot: QtBot) -> Iterator[Charts]:
         chart.close()
 
 
-def at(now_s: float) -> Timeline:
-    """Two minutes up to a time."""
-    return Timeline(Stretch(now_s, 120.0), now_s)
+def at(now_s: float, length_s: float = 120.0) -> Timeline:
+    """Two minutes up to a time, or another stretch."""
+    return Timeline(Stretch(now_s, length_s), now_s)
 
 
 def requests(count: int) -> tuple[RequestRecord, ...]:
     return tuple(RequestRecord(number, 0.0, 0.1, 0.4) for number in range(count))
 
 
-def feed(chart: ChartFrame, times_s: Floats, values: Floats, now_s: float = 0.0) -> None:
+def feed(
+    chart: AnyChart, times_s: Floats, values: Floats, now_s: float = 0.0, length_s: float = 120.0
+) -> None:
     """Show any series in any chart, values in the chart's own base unit."""
+    timeline = at(now_s, length_s)
     if isinstance(chart, MemoryChart):
         stack = np.zeros((len(MemoryParts._fields), times_s.size))
         stack[0] = values
         view = MemoryView(times_s=times_s, stack=stack, predicted=values)
-        chart.set_data(view, (), at(now_s))
+        chart.set_data(view, (), timeline)
     elif isinstance(chart, BandwidthChart):
-        chart.set_data(BandwidthView(times_s, values), (), at(now_s))
+        chart.set_data(BandwidthView(times_s, values), (), timeline)
     elif isinstance(chart, TtftChart):
-        chart.set_data(TtftView(times_s, values, requests(times_s.size)), (), at(now_s))
+        chart.set_data(TtftView(times_s, values, requests(times_s.size)), (), timeline)
     elif isinstance(chart, TpotChart):
         series = StreamSeries(0, times_s, values, times_s, values, True)
-        chart.set_data(TpotView((series,)), (), at(now_s))
+        chart.set_data(TpotView((series,)), (), timeline)
 
 
-def painted(chart: ChartFrame, colour: str) -> npt.NDArray[np.bool_]:
+def painted(chart: AnyChart, colour: str) -> npt.NDArray[np.bool_]:
     """Which pixels of the plot have this colour, or nearly where an edge is smoothed.
 
     Returns:
@@ -101,12 +107,12 @@ def rgb(colour: str) -> Floats:
     return np.array(QColor(colour).getRgb()[:3], dtype=np.float64)
 
 
-def column_of(chart: ChartFrame, time_s: float) -> int:
+def column_of(chart: AnyChart, time_s: float) -> int:
     """The pixel column of a time."""
     return int(chart.plot.geometry_now.x_of(time_s))
 
 
-def place_of(chart: ChartFrame, time_s: float, share: float) -> QPointF:
+def place_of(chart: AnyChart, time_s: float, share: float) -> QPointF:
     geometry = chart.plot.geometry_now
     return QPointF(geometry.x_of(time_s), geometry.y_of(share))
 
@@ -138,9 +144,12 @@ SERIES: dict[str, tuple[Floats, Floats]] = {
 def test_that_no_series_breaks_a_chart(charts: Charts, name: str, series: str) -> None:
     times_s, values = SERIES[series]
     chart = charts[name]
-    feed(chart, times_s, values * 1.0)
-    chart.grab()
-    assert np.isfinite(chart.plot.top)
+    for length_s in (120.0, 1.0, 3600.0, 120.0):  # S53: far in, far out and reset
+        feed(chart, times_s, values * 1.0, length_s=length_s)
+        chart.grab()
+        assert np.isfinite(chart.plot.top)
+        for share in (0.0, 0.5, 1.0):
+            chart.plot.card_at(place_of(chart, -share * length_s, share))
     feed(chart, TIMES, np.full(10, UNIT[name]), now_s=1.0)  # and it goes on
     chart.grab()
 
@@ -351,7 +360,30 @@ def test_that_a_change_is_marked_and_explained_where_the_pointer_is(charts: Char
         assert chart.plot.card_at(QPointF(2, 2)) == ""
 
 
-def hover(chart: ChartFrame, time_s: float, share: float) -> str:
+def test_that_changes_close_to_each_other_share_a_handle() -> None:
+    markers = [Marker(at_s, f"Slots: {at_s}") for at_s in (-100.0, -60.0, -59.0, -58.0, -10.0)]
+    shown = changes(markers, 3.0)
+    assert [len(change.markers) for change in shown] == [1, 3, 1]
+    assert shown[1].lines() == ["Slots: -60.0", "Slots: -59.0", "Slots: -58.0"]
+    assert [len(change.markers) for change in changes(markers, 100.0)] == [1] * 5
+    assert changes([], 3.0) == []
+
+
+def test_that_a_handle_says_how_many_changes_it_stands_for(charts: Charts) -> None:
+    chart = charts["bandwidth"]
+    assert isinstance(chart, BandwidthChart)
+    view = BandwidthView(TIMES, np.full(10, 4e9))
+    pictures = []
+    for count in (1, 4):
+        markers = [Marker(-60.0 + n / 10, f"Slots: {n}") for n in range(count)]
+        chart.set_data(view, markers, at(0.0))
+        pictures.append(painted(chart, DARK.muted)[: int(place_of(chart, 0, 1.07).y())].sum())
+        card = hover(chart, -60.0, 1.06)
+        assert all(f"Slots: {n}" in card for n in range(count))
+    assert pictures[1] > pictures[0] > 0
+
+
+def hover(chart: AnyChart, time_s: float, share: float) -> str:
     text: str = chart.plot.card_at(place_of(chart, time_s, share))
     return text
 
@@ -436,7 +468,7 @@ def test_that_the_widest_tick_is_not_left_out(charts: Charts) -> None:
 
 
 def test_that_the_definition_is_in_the_tooltip(charts: Charts, qtbot: QtBot) -> None:
-    tips: Callable[[ChartFrame], str] = lambda chart: chart._title.toolTip()  # noqa: E731
+    tips: Callable[[AnyChart], str] = lambda chart: chart._title.toolTip()  # noqa: E731
     assert "queue" in tips(charts["ttft"])
     assert "(n − 1)" in tips(charts["tpot"])
     working(charts)

@@ -54,7 +54,7 @@ class Axes:
             width = metrics.horizontalAdvance(text)
             left = geometry.x_of(time_s) - width / 2
             # Whole at the edges, where the middle would leave half of it outside.
-            left = max(area.left() - width / 2, min(left, area.right() + 3 * STEP_PX - width))
+            left = max(area.left() - STEP_PX, min(left, area.right() + 3 * STEP_PX - width))
             place = QRectF(left, area.bottom() + STEP_PX / 2, width + 1, metrics.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft, text)
 

@@ -7,9 +7,9 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 _KINDS = (
-    ("png", "Picture (PNG)", Qt.Key.Key_P),
-    ("svg", "Drawing (SVG)", Qt.Key.Key_G),
-    ("csv", "Figures (CSV)", Qt.Key.Key_V),
+    ("png", "picture (PNG)", Qt.Key.Key_P),
+    ("svg", "drawing (SVG)", Qt.Key.Key_G),
+    ("csv", "figures (CSV)", Qt.Key.Key_V),
 )
 
 
@@ -32,11 +32,12 @@ class ChartMenu(QMenu):
         table = self._add("Show as &table", QKeySequence(Qt.Key.Key_T))
         table.triggered.connect(self.table_requested)
         for is_all in (False, True):
-            self.addSection("Save all charts" if is_all else "Save this chart")
+            self.addSeparator()
+            what = "Save all charts as" if is_all else "Save as"
             for kind, text, key in _KINDS:
                 shift = Qt.KeyboardModifier.ShiftModifier
                 keys = QKeySequence(shift | key) if is_all else QKeySequence(key)
-                self._add(f"{text}…", keys).triggered.connect(
+                self._add(f"{what} {text}…", keys).triggered.connect(
                     lambda _, kind=kind, is_all=is_all: self.export_requested.emit(kind, is_all)
                 )
 

@@ -109,9 +109,9 @@ class ChartFrame(QFrame, Generic[View]):
         plot.installEventFilter(self)
         plot.pressed.connect(self.setFocus)
         plot.set_lines_at(self.lines_at)
-        self._menu = ChartMenu(self, title)
-        self._menu.table_requested.connect(self.table_requested)
-        self._menu.export_requested.connect(self.export_requested)
+        self.menu = ChartMenu(self, title)
+        self.menu.table_requested.connect(self.table_requested)
+        self.menu.export_requested.connect(self.export_requested)
         self._lay_out()
         plot.set_blank(True)
         self.setAccessibleDescription(f"{empty_text} {_KEYS}")
@@ -122,7 +122,7 @@ class ChartFrame(QFrame, Generic[View]):
         more.setText("…")
         more.setToolTip(f"Table and files of the {self._title.text()} chart")
         more.setAccessibleName(f"More about the {self._title.text()} chart")
-        more.setMenu(self._menu)
+        more.setMenu(self.menu)
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         set_role(more, "quiet")
         header, below = QHBoxLayout(), QHBoxLayout()
@@ -262,7 +262,8 @@ class ChartFrame(QFrame, Generic[View]):
         if note != self._note.full_text():
             self._note.set_text(note)
         at_cursor = ". ".join(self._cursor_lines)
-        description = " ".join(filter(None, (at_cursor, self.text(), _KEYS)))
+        said = (at_cursor, self.text(), _KEYS)
+        description = ". ".join(part.rstrip(".") for part in said if part)
         if description != self.accessibleDescription():
             self.setAccessibleDescription(description)
 
@@ -286,7 +287,7 @@ class ChartFrame(QFrame, Generic[View]):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Table and files."""
-        self._menu.popup(event.globalPos())
+        self.menu.popup(event.globalPos())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show where the keys go."""

@@ -63,6 +63,11 @@ class Picture:
     levels: tuple[Level, ...] = ()
     top: float | None = None
 
+    def named(self) -> list[Series]:
+        """The series that have something to say, the most telling first."""
+        telling = [s for s in self.series if s.look != "area" or np.any(s.values != 0)]
+        return sorted(telling, key=lambda series: series.is_broken)
+
 
 def value_near(series: Series, time_s: float, reach_s: float) -> float | None:
     """The finite value nearest to a time; None where none is within reach."""

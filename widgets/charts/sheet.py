@@ -8,6 +8,7 @@ import numpy as np
 
 from engine_bridge.metrics.definitions import percentile
 from engine_bridge.metrics.meters import Marker
+from widgets.charts.line import Floats
 from widgets.charts.picture import Picture, Series
 from widgets.charts.timeline import Timeline
 from widgets.charts.words import number
@@ -71,7 +72,7 @@ FIGURE_NAMES = ("Last", "Minimum", "Median", "p99", "Maximum")
 
 def figures(sheet: Sheet) -> list[Figures]:
     """A line for each series, in the sheet's unit."""
-    return [_figures(series, sheet) for series in sheet.picture.series]
+    return [_figures(series, sheet) for series in sheet.picture.named()]
 
 
 def _figures(series: Series, sheet: Sheet) -> Figures:
@@ -85,11 +86,17 @@ def _figures(series: Series, sheet: Sheet) -> Figures:
         percentile(shown, 99) or 0.0,
         float(shown.max()),
     ]
-    scaled = [number(value * sheet.unit.per_value) for value in numbers]
-    return Figures(series.name, int(shown.size), tuple(scaled))
+    texts = [number(value) for value in scaled(np.array(numbers), sheet.unit).tolist()]
+    return Figures(series.name, int(shown.size), tuple(texts))
 
 
-def inside(series: Series, length_s: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def scaled(values: Floats, unit: Unit) -> Floats:
+    """Values in a unit; what lies beyond all numbers then is infinite."""
+    with np.errstate(over="ignore"):
+        return values * unit.per_value
+
+
+def inside(series: Series, length_s: float) -> Floats:
     """The finite values of a series within its window, without the neighbours beyond."""
     times, values = series.times_s, series.values
     return values[np.isfinite(values) & (times >= -length_s) & (times <= 0)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QTableWidget,
@@ -20,6 +19,9 @@ from PySide6.QtWidgets import (
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
 from widgets.charts.sheet import FIGURE_NAMES, Sheet, figures, stretch_text, table_text
 from widgets.theme import set_role
+
+# More than these scroll.
+_ROWS = 14
 
 
 class TableDialog(QDialog):
@@ -68,12 +70,6 @@ class TableDialog(QDialog):
         QGuiApplication.clipboard().setText(table_text(self._sheet))
         self._said.setText("Copied.")
 
-    def sizeHint(self) -> QSize:
-        """Wide enough for the columns."""
-        header = self.table.horizontalHeader()
-        width = header.length() + 2 * PANEL_PADDING_PX + 2 * STEP_PX
-        return QSize(width, super().sizeHint().height())
-
     def _table(self) -> QTableWidget:
         rows = figures(self._sheet)
         columns = ("Series", *FIGURE_NAMES, "Values")
@@ -92,7 +88,8 @@ class TableDialog(QDialog):
                 item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
                 table.setItem(row, column, item)
         table.resizeColumnsToContents()
-        table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        table.setSizeAdjustPolicy(QAbstractItemView.SizeAdjustPolicy.AdjustToContents)
+        table.setMaximumHeight(_ROWS * table.verticalHeader().defaultSectionSize())
         if rows:
             table.setCurrentCell(0, 0)
         return table

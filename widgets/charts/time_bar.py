@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.charts.time_view import TimeView
+from widgets.elided_label import ElidedLabel
 from widgets.theme import set_role
 
 PRESETS = ((30.0, "30 s"), (120.0, "2 min"), (600.0, "10 min"), (3600.0, "1 h"))
@@ -38,12 +40,16 @@ class TimeBar(QWidget):
             end = "first" if place == 0 else "last"
             set_role(button, f"segment-{end if is_end else 'middle'}")
             button.clicked.connect(self._shower(length_s))
+            bold = QFont(button.font())
+            bold.setBold(True)  # as it is while checked: nothing moves by it
+            width = QFontMetrics(bold).horizontalAdvance(text)
+            button.setFixedWidth(width + 4 * STEP_PX)
             self._presets.addButton(button, place)
             row.addWidget(button)
-        row.addStretch(1)
-        self._where = QLabel()
+        row.addSpacing(2 * STEP_PX)
+        self._where = ElidedLabel()
         set_role(self._where, "hint")
-        row.addWidget(self._where)
+        row.addWidget(self._where, 1)
         row.addSpacing(2 * STEP_PX)
         self.pause_button = QPushButton()
         self.pause_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -51,6 +57,14 @@ class TimeBar(QWidget):
         row.addWidget(self.pause_button)
         time_view.moved.connect(self._on_moved)
         self._on_moved()
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence until something else is shown."""
+        self._where.set_text(sentence)
+
+    def said(self) -> str:
+        """The sentence shown, or the length where no preset is."""
+        return self._where.full_text()
 
     def _shower(self, length_s: float) -> Callable[[], None]:
         def show() -> None:
@@ -75,7 +89,7 @@ class TimeBar(QWidget):
         self.pause_button.setToolTip(what)
         self.pause_button.setAccessibleDescription(what)
         is_preset = any(button.isChecked() for button in self._presets.buttons())
-        self._where.setText("" if is_preset else _length(shown))
+        self._where.set_text("" if is_preset else _length(shown))
         # Both texts in the same room: nothing moves when one takes the other's place.
         metrics = self.pause_button.fontMetrics()
         width = max(metrics.horizontalAdvance(text) for text in ("Pause", "Follow"))

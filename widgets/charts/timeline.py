@@ -57,7 +57,7 @@ class Timeline:
     def moment(self, time_s: float) -> str:
         """A time, seconds before the right edge, in words: ``34 s ago`` or ``21:04:31``."""
         if self.is_relative:
-            return f"{-time_s:.0f} s ago" if self.length_s > 10 else f"{-time_s:.1f} s ago"
+            return f"{_span(-time_s)} ago"
         return _clock(self._day_s(time_s), self.length_s / 100)
 
     def day(self, time_s: float) -> datetime:
@@ -67,6 +67,13 @@ class Timeline:
     def _day_s(self, time_s: float) -> float:
         """A time, seconds before the right edge, as seconds since 1970."""
         return self.stretch.until_s + time_s + self.wall_s
+
+
+def _span(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest_s = divmod(round(seconds), _MINUTE_S)
+    return f"{minutes} min {rest_s} s" if minutes >= 2 else f"{seconds:.0f} s"
 
 
 def _ago(seconds: float) -> str:

@@ -1,0 +1,83 @@
+"""From charts to files: asks where to, makes the bytes and writes them off the GUI thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QStandardPaths, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFileDialog
+
+from app.background import Task
+from app.storage.atomic_file import write_whole
+from widgets.charts.export_csv import csv_bytes
+from widgets.charts.export_picture import Look, png_bytes, svg_bytes
+from widgets.charts.sheet import Sheet
+from widgets.live_panel import LivePanel
+
+_FILTERS = {
+    "png": "Pictures (*.png)",
+    "svg": "Drawings (*.svg)",
+    "csv": "Figures (*.csv)",
+}
+
+
+class ChartWiring(QObject):
+    """Writes charts where the user wants them.
+
+    Signals:
+        saved: The file (Path) that was written.
+        failed: A sentence: what could not be saved, why, what to do.
+    """
+
+    saved = Signal(object)
+    failed = Signal(str)
+
+    def __init__(self, panel: LivePanel, parent: QObject) -> None:
+        """Serve ``panel``."""
+        super().__init__(parent)
+        self._panel = panel
+        panel.export_requested.connect(self.ask)
+        self.saved.connect(lambda path: panel.say(f"Saved {path.name}"))
+        self.failed.connect(panel.say)
+
+    def ask(self, kind: str, sheets: Sequence[Sheet]) -> None:
+        """Ask where to, then write ``sheets`` as ``png``, ``svg`` or ``csv``."""
+        look = Look(self._panel.memory.colours, QFont(self._panel.font()))
+        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog = QFileDialog(self._panel.window(), "Save charts", folder)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([_FILTERS[kind], "All files (*)"])
+        dialog.setDefaultSuffix(kind)
+        dialog.selectFile(_file_name(sheets, kind))
+        dialog.fileSelected.connect(lambda path: self.save(Path(path), kind, sheets, look))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def save(self, path: Path, kind: str, sheets: Sequence[Sheet], look: Look) -> None:
+        """Write ``sheets`` to a file."""
+
+        def write(_: object) -> None:
+            write_whole(path, _content(kind, sheets, look), "The charts could not be saved")
+
+        task = Task(write, self)
+        task.succeeded.connect(lambda _: self.saved.emit(path))
+        task.failed.connect(lambda error: self.failed.emit(str(error)))
+        task.succeeded.connect(task.deleteLater)
+        task.failed.connect(task.deleteLater)
+        task.start()
+
+
+def _content(kind: str, sheets: Sequence[Sheet], look: Look) -> bytes:
+    if kind == "csv":
+        return csv_bytes(sheets)
+    return svg_bytes(sheets, look) if kind == "svg" else png_bytes(sheets, look)
+
+
+def _file_name(sheets: Sequence[Sheet], kind: str) -> str:
+    """``memory 2026-11-29 21-05.png``."""
+    if not sheets:
+        return f"charts.{kind}"
+    what = sheets[0].title.lower() if len(sheets) == 1 else "charts"
+    return f"{what} {sheets[0].timeline.day(0.0):%Y-%m-%d %H-%M}.{kind}"
