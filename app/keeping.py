@@ -181,10 +181,14 @@ class Keeping(QObject):
 
     def restore(self, conversation_id: str) -> None:
         """Undo ``delete``."""
-        self._change(
-            lambda: self._store.restore(conversation_id),
-            lambda: self.restored.emit(conversation_id),
-        )
+
+        def tell() -> None:
+            if self._open_one(conversation_id) is None:
+                self._write()
+                self._release(conversation_id)
+            self.restored.emit(conversation_id)
+
+        self._change(lambda: self._store.restore(conversation_id), tell)
 
     def export_to(self, conversation_id: str, path: Path, kind: Kind) -> None:
         """Write it as Markdown (the branch that is shown) or JSON (all branches)."""

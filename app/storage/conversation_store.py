@@ -65,12 +65,11 @@ class ConversationStore:
     def keep(self, conversation: Conversation) -> None:
         """Note what is new in ``conversation``, to be written by the next ``flush``.
 
-        Never waits for the disk. A deleted conversation stays deleted.
+        Never waits for the disk. A deleted conversation stays deleted; what is new in it is there
+        when it is restored.
         """
         with self._lock:
-            if conversation.id in self._deleted:
-                return
-            writer = self._writers.get(conversation.id)
+            writer = self._writers.get(conversation.id) or self._deleted.get(conversation.id)
             if writer is None:
                 header = Header(SCHEMA, conversation.id, conversation.number, self._clock_s())
                 writer = self._writer(conversation.id, JournalState(header), None)
@@ -192,6 +191,7 @@ class ConversationStore:
         """
         path = self._folder.path_of(conversation_id)
         with self._disk, told_as("The conversation could not be opened", path):
+            self._forget_idle(conversation_id)
             writer = self._writers.get(conversation_id)
             if writer is not None:
                 return Opened(_ended(writer.conversation(), _ENDED), is_copy=False)
@@ -284,9 +284,7 @@ class ConversationStore:
                 self._folder.take_back(conversation_id)
             if writer is not None:
                 with self._lock:
-                    del self._deleted[conversation_id]
-                    if writer.has_pending:
-                        self._writers[conversation_id] = writer
+                    self._writers[conversation_id] = self._deleted.pop(conversation_id)
 
     def empty_trash(self, older_than_s: float = _TRASH_S) -> int:
         """Delete for good what was put into the trash so long ago; returns how many files."""
@@ -317,6 +315,13 @@ class ConversationStore:
         self.keep(conversation)
         self._write(conversation.id, self._writers[conversation.id])
         self.release(conversation.id)
+
+    def _forget_idle(self, conversation_id: str) -> None:
+        """A writer without a file and without words has nothing that the file has not."""
+        with self._lock:
+            writer = self._writers.get(conversation_id)
+            if writer is not None and not writer.has_file and not writer.has_pending:
+                del self._writers[conversation_id]
 
     def _take_over(self, conversation_id: str, path: Path) -> Opened:
         file = JournalFile.open(path)

@@ -61,6 +61,11 @@ class JournalWriter:
         return bool(self._pending)
 
     @property
+    def has_file(self) -> bool:
+        """Whether its file is open and locked."""
+        return self._file is not None
+
+    @property
     def written_bytes(self) -> int:
         """Length of what the file has; 0 while there is none."""
         return self._written_bytes or 0

@@ -269,7 +269,7 @@ def test_that_a_deleted_conversation_can_be_brought_back(
     store.close()
 
 
-def test_that_a_deleted_conversation_is_not_written_again_by_its_last_words(
+def test_that_the_last_words_of_a_deleted_conversation_come_back_with_it(
     store: ConversationStore, folder: Path
 ) -> None:
     conversation = said("a", "Why?")
@@ -279,8 +279,21 @@ def test_that_a_deleted_conversation_is_not_written_again_by_its_last_words(
     store.keep(conversation)
     store.flush()
     assert not list(folder.glob("*.jsonl"))
+    assert not store.entries()
     store.restore("a")
-    assert len(store.open("a").conversation.turns) == 2
+    conversation.finish("cancelled")
+    keep(store, conversation)  # its tab was never closed
+    assert [file.name for file in folder.glob("*.jsonl")] == ["a.jsonl"]
+    assert ConversationStore(folder).read("a") == conversation
+
+
+def test_that_a_restored_conversation_is_read_anew(store: ConversationStore, folder: Path) -> None:
+    store.keep(said("a", "Why?"))
+    store.delete("a")
+    store.restore("a")
+    ConversationStore(folder).rename("a", "By another window")
+    assert store.open("a").conversation.name == "By another window"
+    assert ConversationStore(folder).open("a").is_copy
     store.close()
 
 

@@ -308,7 +308,8 @@ def test_that_an_open_conversation_can_be_deleted_and_brought_back(
         desk.keeping.restore(conversation.id)
     with qtbot.waitSignal(desk.keeping.opened):
         desk.keeping.open(conversation.id)
-    assert desk.opened[0].turns[-1].text == "Because"
+    last = desk.opened[0].turns[-1]
+    assert (last.text, last.end) == ("Because", "cancelled")
 
 
 def test_that_a_copy_is_listed(desk: Desk, qtbot: QtBot) -> None:
