@@ -16,6 +16,7 @@ from widgets.dock_grip import DockGrip
 Area = Qt.DockWidgetArea
 # Raised when docks get other names: what an older version kept would put them wrongly.
 _LAYOUT_VERSION = 1
+_COLUMNS = (Area.LeftDockWidgetArea, Area.RightDockWidgetArea)
 _SIDES = (("left", Area.LeftDockWidgetArea), ("right", Area.RightDockWidgetArea),
           ("top", Area.TopDockWidgetArea), ("bottom", Area.BottomDockWidgetArea))  # fmt: skip
 
@@ -26,6 +27,7 @@ class _Dock:
     grip: DockGrip
     area: Area
     is_shown: bool
+    size_px: int
 
 
 class Docks(QObject):
@@ -47,14 +49,21 @@ class Docks(QObject):
         window.setDockOptions(
             QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
         )
-        for side in (Area.LeftDockWidgetArea, Area.RightDockWidgetArea):
+        for side in _COLUMNS:
             window.setTabPosition(side, QTabWidget.TabPosition.North)
         # The command line is as wide as the window.
         window.setCorner(Qt.Corner.BottomLeftCorner, Area.BottomDockWidgetArea)
         window.setCorner(Qt.Corner.BottomRightCorner, Area.BottomDockWidgetArea)
 
     def add(
-        self, name: str, title: str, widget: QWidget, area: Area, *, is_shown: bool
+        self,
+        name: str,
+        title: str,
+        widget: QWidget,
+        area: Area,
+        *,
+        is_shown: bool,
+        size_px: int = 0,
     ) -> QDockWidget:
         """Put ``widget`` into a dock of its own.
 
@@ -64,6 +73,7 @@ class Docks(QObject):
             widget: The panel.
             area: Where it stands at first.
             is_shown: Whether it is seen at first.
+            size_px: Its width at a side, its height above or below; 0 leaves that to the widget.
 
         Raises:
             ValueError: If there is a dock of that name.
@@ -79,7 +89,7 @@ class Docks(QObject):
         dock.setWidget(widget)
         self._place(dock, area)
         dock.setVisible(is_shown)
-        self._docks[name] = _Dock(dock, grip, area, is_shown)
+        self._docks[name] = _Dock(dock, grip, area, is_shown, size_px)
         dock.topLevelChanged.connect(grip.set_floating)
         for signal in (dock.topLevelChanged, dock.dockLocationChanged, dock.visibilityChanged):
             signal.connect(self._on_arranged)
@@ -112,8 +122,12 @@ class Docks(QObject):
     def show(self, name: str) -> None:
         """Open a dock and bring it to the front."""
         dock = self._docks[name].widget
+        was_hidden = dock.isHidden()
         dock.show()
         dock.raise_()
+        if was_hidden:
+            # Qt gives a dock that comes new what is left over, if only a few pixels.
+            self._size([name], is_least=True)
 
     def set_shown(self, name: str, is_shown: bool) -> None:
         """Open or close a dock."""
@@ -132,10 +146,7 @@ class Docks(QObject):
         dock.setFloating(False)
         self._place(dock, area)
         self.show(name)
-        # Qt gives a dock that was moved what is left over, if only a few pixels.
-        wanted = dock.sizeHint()
-        self._window.resizeDocks([dock], [wanted.width()], Qt.Orientation.Horizontal)
-        self._window.resizeDocks([dock], [wanted.height()], Qt.Orientation.Vertical)
+        self._size([name])
 
     def set_floating(self, name: str, is_floating: bool) -> None:
         """Make a window of its own of a dock, or put it back."""
@@ -169,9 +180,13 @@ class Docks(QObject):
         menu.addAction(reset)
         return menu
 
+    def of_focus(self) -> str:
+        """Name of the dock that has the keyboard; empty where none has."""
+        return self.holder_of(QApplication.focusWidget())
+
     def menu_of_focus(self) -> None:
         """Open the menu of the dock that has the keyboard, for those who cannot drag."""
-        name = self.holder_of(QApplication.focusWidget())
+        name = self.of_focus()
         if name:
             grip = self._docks[name].grip
             self.menu(name).popup(grip.mapToGlobal(QPoint(grip.width() // 2, grip.height())))
@@ -184,6 +199,10 @@ class Docks(QObject):
         for dock in self._docks.values():
             self._place(dock.widget, dock.area)
             dock.widget.setVisible(dock.is_shown)
+
+    def set_sizes(self) -> None:
+        """Give every dock that is shown the size it has at first."""
+        self._size([name for name in self._docks if self.is_shown(name)])
 
     def save(self) -> str:
         """Places and sizes of all docks, as text."""
@@ -207,9 +226,35 @@ class Docks(QObject):
         for dock in self._docks.values():
             dock.grip.set_palette(palette)
 
+    def _size(self, names: list[str], *, is_least: bool = False) -> None:
+        """Give docks their first size; or only those that are smaller."""
+        for orientation in (Qt.Orientation.Horizontal, Qt.Orientation.Vertical):
+            sizes = {}
+            for name in names:
+                dock = self._docks[name]
+                has, wanted = self._extent(dock.widget), dock.size_px or self._hint(dock.widget)
+                if self._way_of(dock.widget) is orientation and not (is_least and has >= wanted):
+                    sizes[name] = wanted
+            if sizes:
+                docks = [self._docks[name].widget for name in sizes]
+                self._window.resizeDocks(docks, list(sizes.values()), orientation)
+
+    def _way_of(self, dock: QDockWidget) -> Qt.Orientation:
+        """The direction in which a dock takes room from the middle."""
+        is_side = self._window.dockWidgetArea(dock) in _COLUMNS
+        return Qt.Orientation.Horizontal if is_side else Qt.Orientation.Vertical
+
+    def _extent(self, dock: QDockWidget) -> int:
+        is_column = self._way_of(dock) is Qt.Orientation.Horizontal
+        return dock.width() if is_column else dock.height()
+
+    def _hint(self, dock: QDockWidget) -> int:
+        hint = dock.sizeHint()
+        return hint.width() if self._way_of(dock) is Qt.Orientation.Horizontal else hint.height()
+
     def _place(self, dock: QDockWidget, area: Area) -> None:
         """Beside those already there, as a column at the sides, as a strip above and below."""
-        is_side = area in (Area.LeftDockWidgetArea, Area.RightDockWidgetArea)
+        is_side = area in _COLUMNS
         way = Qt.Orientation.Horizontal if is_side else Qt.Orientation.Vertical
         self._window.addDockWidget(area, dock, way)
 

@@ -18,10 +18,7 @@ from app.storage.settings_store import SettingsStore
 from app.tour import Tour
 from app.window import Window
 from engine_bridge.settings.config import EngineConfig
-from resources.tokens import DARK, LIGHT, Palette
-from widgets.theme import TuneTheme, app_icon, apply_theme
-
-_PALETTES = {"dark": DARK, "light": LIGHT}
+from widgets.theme import TuneTheme, app_icon
 
 
 def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int:
@@ -107,12 +104,7 @@ def missing_display_sentence(platform: str, environment: dict[str, str]) -> str:
 
 
 def _dressed_window(app: QApplication, desk: Desk, theme: str | None) -> Window:
-    palette: Palette
-    if theme is not None:
-        palette = _PALETTES[theme]
-        apply_theme(app, palette)
-        return Window(desk, palette)
-    follower = TuneTheme(app)
-    window = Window(desk, follower.palette)
-    follower.palette_changed.connect(window.set_palette)
-    return window
+    kept = desk.kept
+    font_scale, mode = (kept.font_scale, kept.theme) if kept else (1.0, "system")
+    look = TuneTheme(app, font_scale, theme or mode)
+    return Window(desk, look.palette, theme=look)

@@ -8,33 +8,60 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
+from app.actions import Actions
+from app.chart_wiring import ChartWiring
+from app.chat_actions import ChatActions
 from app.chat_wiring import ChatWiring
 from app.desk import Desk
+from app.desk_actions import add_desk_actions
 from app.docks import Area, Docks
 from app.engine_wiring import EngineWiring
+from app.focus_areas import FocusAreas
+from app.help import Help
+from app.list_wiring import ListWiring
+from app.log_wiring import LogWiring
+from app.look import Look
+from app.main_menu import attach_menu
+from app.panel_actions import add_panel_actions
+from app.template_wiring import TemplateWiring
 from app.tune_wiring import TuneWiring
+from app.view_actions import add_view_actions
 from app.window_memory import WindowMemory
 from engine_bridge.settings.table import SETTINGS
 from resources.tokens import (
     FOLD_BELOW_PX,
+    LIST_WIDTH_PX,
     LIVE_WIDTH_PX,
+    LOG_HEIGHT_PX,
     PANEL_GAP_PX,
+    SHOW_LIST_FROM_PX,
     TUNE_WIDTH_PX,
     Palette,
 )
 from widgets.chat_tabs import ChatTabs
 from widgets.command_bar import CommandBar
+from widgets.conversation_list import ConversationList
 from widgets.live_panel import LivePanel
+from widgets.log_view import LogView
 from widgets.status_banner import StatusBanner
+from widgets.theme import TuneTheme
+from widgets.toast import Toast
 from widgets.top_bar import TopBar
 from widgets.tune_panel import TunePanel
 
 _MINIMUM_SIZE = (1024, 700)
 _START_SIZE = (1440, 900)
-_LIVE, _TUNE, _COMMAND = "live", "tune", "command"
+_LIVE, _TUNE, _COMMAND, _LIST, _LOG = "live", "tune", "command", "conversations", "log"
 _IS_LIVE_SHOWN = "is_live_shown"
 
 
@@ -50,13 +77,20 @@ class Unkept:
 class Window(QMainWindow):
     """The window of one desk."""
 
-    def __init__(self, desk: Desk, palette: Palette, kept: Unkept | None = None) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        palette: Palette,
+        kept: Unkept | None = None,
+        theme: TuneTheme | None = None,
+    ) -> None:
         """Build the window for ``desk``; the caller opens the desk and shows the window.
 
         Args:
             desk: What it shows.
             palette: Colours.
-            kept: Where its place and layout are remembered; None forgets them.
+            kept: Where its place and layout are remembered; None asks the desk's settings.
+            theme: What a choice of theme changes; None where the look is given from outside.
         """
         super().__init__()
         self.desk = desk
@@ -68,32 +102,55 @@ class Window(QMainWindow):
         self.chat = ChatTabs()
         self.live = LivePanel(desk.meters)
         self.command = CommandBar()
+        self.conversations = ConversationList()
+        self.log = LogView()
         self.docks = Docks(self)
-        self._memory = WindowMemory(self, self.docks, kept or Unkept())
+        keeper = kept or desk.kept or Unkept()
+        self._memory = WindowMemory(self, self.docks, keeper)
+        self.look = Look(theme, keeper, self)
         self._is_folded = False
         self._is_live_wanted = True
         self._must_restore_again = True
         self._build()
-        self.tune_wiring = TuneWiring(desk, self.tune, self.top, self.command, self)
-        self.chat_wiring = ChatWiring(desk, self.chat, self)
-        self.engine_wiring = EngineWiring(desk, self.top, self.banner, self)
-        desk.hardware_measured.connect(self._on_hardware_measured)
-        self.docks.reset_requested.connect(self.reset_layout)
+        self.toast = Toast(self)
+        self._wire()
+        self.actions_of_window = Actions(self)
+        self.help = Help(self.actions_of_window, self)
+        self._add_areas()
         self._add_actions()
+        self.docks.reset_requested.connect(self.reset_layout)
         self.set_palette(palette)
         self._restore()
+        if theme is not None:
+            theme.palette_changed.connect(self.set_palette)
 
     def set_palette(self, palette: Palette) -> None:
         """Hand new colours to every widget that paints by itself."""
-        painted = (self.top, self.banner, self.tune, self.chat, self.live, self.command, self.docks)
-        for each in painted:
+        for each in (
+            self.top, self.banner, self.tune, self.chat, self.live, self.command,
+            self.conversations, self.log, self.docks, self.template_wiring, self.help,
+            self.engine_wiring.picker,
+        ):  # fmt: skip
             each.set_palette(palette)
 
     def add_dock(
-        self, name: str, title: str, widget: QWidget, area: Area, *, is_shown: bool
+        self,
+        name: str,
+        title: str,
+        widget: QWidget,
+        area: Area,
+        *,
+        is_shown: bool,
+        size_px: int = 0,
     ) -> QDockWidget:
         """Put ``widget`` into a panel that can be moved and closed; see ``Docks.add``."""
-        return self.docks.add(name, title, widget, area, is_shown=is_shown)
+        return self.docks.add(name, title, widget, area, is_shown=is_shown, size_px=size_px)
+
+    def say(self, sentence: str) -> None:
+        """Tell what just happened, for a few seconds."""
+        self.toast.say(sentence)
+
+    # --- Panels -------------------------------------------------------------------------
 
     @property
     def is_folded(self) -> bool:
@@ -111,12 +168,45 @@ class Window(QMainWindow):
         """Bring the conversations to the front where the charts are folded over them."""
         self._middle.setCurrentWidget(self.chat)
 
+    def toggle_panel(self, name: str) -> None:
+        """Open or close a panel; the folded charts and the chat change places."""
+        if name != _LIVE or not self._is_folded:
+            self.docks.toggle(name)
+        elif self._middle.currentWidget() is self.live:
+            self.show_chat()
+        else:
+            self.show_live()
+
+    def go_to(self, name: str) -> None:
+        """Give the keyboard to a part of the window, opened where it was closed."""
+        if name == "chat":
+            self.show_chat()
+        elif name == _LIVE:
+            self.show_live()
+        elif name in self.docks.names():
+            self.docks.show(name)
+        self.areas.go(name)
+
+    def show_setting(self, key: str) -> None:
+        """Give the keyboard to the row of a setting."""
+        self.docks.show(_TUNE)
+        main = self.tune.row(key).control.main
+        self.tune.ensureWidgetVisible(main)
+        main.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def search_conversations(self) -> None:
+        """Go to the search over all conversations."""
+        self.docks.show(_LIST)
+        self.conversations.go_to_search()
+
     def reset_layout(self) -> None:
         """Put every panel where it stands at first."""
         self._fold(False)
         self.docks.reset()
-        self._set_widths()
+        self.docks.set_sizes()
         self._fold_by_width()
+
+    # --- What Qt says -------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold the live column into a tab where the window is narrow."""
@@ -137,11 +227,6 @@ class Window(QMainWindow):
         super().closeEvent(event)
 
     # --- Inside -------------------------------------------------------------------------
-
-    def _on_hardware_measured(self, _: object) -> None:
-        idle = self.desk.idle_cores
-        if idle is not None:
-            self.live.note_idle_cores(idle)
 
     def _build(self) -> None:
         header = QWidget()
@@ -164,12 +249,77 @@ class Window(QMainWindow):
         column.addWidget(self._middle)
         self.setCentralWidget(page)
         self.setContentsMargins(PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX)
-        self.add_dock(_TUNE, "Tune", self.tune, Area.LeftDockWidgetArea, is_shown=True)
-        self.add_dock(_LIVE, "Live", self.live, Area.RightDockWidgetArea, is_shown=True)
-        strip = self.add_dock(
-            _COMMAND, "Command line", self.command, Area.BottomDockWidgetArea, is_shown=True
-        )
+        self._add_docks()
+
+    def _add_docks(self) -> None:
+        left, right, bottom = (
+            Area.LeftDockWidgetArea, Area.RightDockWidgetArea, Area.BottomDockWidgetArea,
+        )  # fmt: skip
+        # Beside the three columns it would leave the conversation too little on most screens.
+        room_px = self.screen().availableGeometry().width()
+        has_room = room_px >= SHOW_LIST_FROM_PX
+        for name, title, panel, area, is_shown, size_px in (
+            (_LIST, "Conversations", self.conversations, left, has_room, LIST_WIDTH_PX),
+            (_TUNE, "Tune", self.tune, left, True, TUNE_WIDTH_PX),
+            (_LIVE, "Live", self.live, right, True, LIVE_WIDTH_PX),
+            (_LOG, "Log", self.log, bottom, False, LOG_HEIGHT_PX),
+        ):
+            self.add_dock(name, title, panel, area, is_shown=is_shown, size_px=size_px)
+        strip = self.add_dock(_COMMAND, "Command line", self.command, bottom, is_shown=True)
         strip.setAllowedAreas(Area.TopDockWidgetArea | Area.BottomDockWidgetArea)
+
+    def _wire(self) -> None:
+        desk = self.desk
+        self.tune_wiring = TuneWiring(desk, self.tune, self.top, self.command, self)
+        self.chat_wiring = ChatWiring(desk, self.chat, self)
+        self.engine_wiring = EngineWiring(desk, self.top, self.banner, self, desk.kept)
+        self.log_wiring = LogWiring(desk, self.log, self)
+        self.chart_wiring = ChartWiring(self.live, self)
+        self.template_wiring = TemplateWiring(desk, self.chat.current_id, self)
+        self.list_wiring: ListWiring | None = None
+        if desk.keeping is not None:
+            self.list_wiring = ListWiring(
+                desk.keeping, desk.chats, self.chat, self.conversations, self.chat_wiring.adopt
+            )
+            self.list_wiring.conversation_shown.connect(self._on_conversation_shown)
+        else:
+            self.conversations.set_failed("Conversations are not kept in this window.")
+        self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
+        desk.hardware_measured.connect(self._on_hardware_measured)
+
+    def _add_areas(self) -> None:
+        app = QApplication.instance()
+        if not isinstance(app, QApplication):
+            raise TypeError("A window needs a QApplication.")
+        self.areas = FocusAreas(app, self)
+        self.areas.add("top", self.top)
+        self.areas.add(_LIST, self.docks.dock(_LIST), lambda: self.conversations.view)
+        self.areas.add(_TUNE, self.docks.dock(_TUNE), lambda: self.tune.rows()[0].control.main)
+        self.areas.add("chat", self.chat, self._composer)
+        self.areas.add(_LIVE, self.live)
+        self.areas.add(_LOG, self.docks.dock(_LOG))
+        self.areas.add(_COMMAND, self.docks.dock(_COMMAND))
+
+    def _composer(self) -> QWidget:
+        return self.chat.conversation(self.chat.current_id()).composer.editor
+
+    def _add_actions(self) -> None:
+        actions = self.actions_of_window
+        add_desk_actions(actions, self)
+        ChatActions(actions, self)
+        add_panel_actions(actions, self)
+        add_view_actions(actions, self)
+        actions.refused.connect(self.say)
+        attach_menu(self.top.menu_button, actions)
+
+    def _on_hardware_measured(self, _: object) -> None:
+        idle = self.desk.idle_cores
+        if idle is not None:
+            self.live.note_idle_cores(idle)
+
+    def _on_conversation_shown(self, _: str) -> None:
+        self.show_chat()
+        self.areas.go("chat")
 
     # --- Folding ------------------------------------------------------------------------
 
@@ -206,7 +356,7 @@ class Window(QMainWindow):
     def _restore_docks(self) -> None:
         self._fold(False)
         if not self._memory.restore_docks():
-            self._set_widths()
+            self.docks.set_sizes()
         elif self._memory.text(_IS_LIVE_SHOWN):
             # It was folded: the docks alone would say that it was closed.
             self.docks.dock(_LIVE).show()
@@ -215,22 +365,3 @@ class Window(QMainWindow):
     def _note(self) -> None:
         is_live_shown = self._is_live_wanted if self._is_folded else self.docks.is_shown(_LIVE)
         self._memory.note(**{_IS_LIVE_SHOWN: "yes" if is_live_shown else ""})
-
-    def _set_widths(self) -> None:
-        docks = [self.docks.dock(_TUNE), self.docks.dock(_LIVE)]
-        self.resizeDocks(docks, [TUNE_WIDTH_PX, LIVE_WIDTH_PX], Qt.Orientation.Horizontal)
-
-    def _add_actions(self) -> None:
-        session = self.desk.session
-        for text, keys, slot in (
-            ("Open a model file…", QKeySequence.StandardKey.Open, self.engine_wiring.ask_for_model),
-            ("Apply", "Ctrl+Return", session.apply),
-            ("Undo a setting", "Ctrl+Alt+Z", session.undo),
-            ("Redo a setting", "Ctrl+Alt+Y", session.redo),
-            ("Copy the command line", "Ctrl+Shift+C", self.command.copy),
-            ("Restart the engine", "Ctrl+F5", self.engine_wiring.restart),
-        ):
-            action = QAction(text, self)
-            action.setShortcut(QKeySequence(keys))
-            action.triggered.connect(slot)
-            self.addAction(action)

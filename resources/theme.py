@@ -164,8 +164,9 @@ QFrame[role="banner-info"] {{
 QFrame[role="sheet"] {{
     background: {p.panel}; border: 1px solid {p.muted}; border-radius: {PANEL_RADIUS_PX}px;
 }}
-QListView[role="bare"], QTreeView[role="bare"] {{
-    background: transparent; border: none; outline: none;
+QLabel[role="toast"] {{
+    background: {p.panel}; border: 1px solid {p.muted}; border-radius: {PANEL_RADIUS_PX}px;
+    padding: {2 * STEP_PX}px {3 * STEP_PX}px;
 }}
 QFrame[role="line"] {{ background: {p.line}; border: none; max-height: 1px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
@@ -321,6 +322,20 @@ QMenu::item {{ padding: {STEP_PX}px {4 * STEP_PX}px; border-radius: {STEP_PX}px;
 QMenu::item:selected {{ background: {p.accent}; color: {p.on_accent}; }}
 QMenu::item:disabled {{ color: {p.muted}; background: transparent; }}
 QMenu::separator {{ background: {p.line}; height: 1px; margin: {STEP_PX}px; }}
+QTreeView, QListView, QTableView {{
+    background: {p.panel}; border: 1px solid {p.line}; border-radius: {CONTROL_RADIUS_PX}px;
+    selection-background-color: {p.accent}; selection-color: {p.on_accent}; outline: none;
+}}
+QTreeView:focus, QListView:focus, QTableView:focus {{ border-color: {p.accent}; }}
+QListView[role="bare"], QTreeView[role="bare"] {{
+    background: transparent; border: none; outline: none;
+}}
+QTreeView::item {{ padding: {STEP_PX // 2}px 0; }}
+QHeaderView {{ background: {p.panel}; }}
+QHeaderView::section {{
+    color: {p.muted}; background: {p.panel}; border: none; border-bottom: 1px solid {p.line};
+    padding: {STEP_PX}px {2 * STEP_PX}px;
+}}
 QTabWidget::pane {{ border: none; }}
 QTabBar {{ qproperty-drawBase: 0; }}
 QTabBar::tab {{

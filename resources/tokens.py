@@ -72,6 +72,10 @@ PANEL_RADIUS_PX = 8
 CONTROL_RADIUS_PX = 6
 TUNE_WIDTH_PX = 330
 LIVE_WIDTH_PX = 430
+LIST_WIDTH_PX = 260
+LOG_HEIGHT_PX = 220
+# From this screen width on all four columns leave the conversation enough.
+SHOW_LIST_FROM_PX = 1800
 FOLD_BELOW_PX = 1200
 
 # Type: sizes relative to the system's UI font, so that a larger system font scales all of it.

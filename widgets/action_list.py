@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QShowEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -183,6 +183,9 @@ class ActionList(QFrame):
         self.view.clicked.connect(self._on_clicked)
         self.view.activated.connect(self._on_clicked)
         parent.installEventFilter(self)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._on_focus_changed)
         self.hide()
 
     def open(self, entries: Sequence[ActionEntry], recent: Sequence[str]) -> None:
@@ -234,20 +237,6 @@ class ActionList(QFrame):
             return
         super().keyPressEvent(event)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """From now on a focus elsewhere takes it away."""
-        super().showEvent(event)
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            application.focusChanged.connect(self._on_focus_changed)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Listen to the focus no more."""
-        super().hideEvent(event)
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            application.focusChanged.disconnect(self._on_focus_changed)
-
     # --- Inside -------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
@@ -264,7 +253,10 @@ class ActionList(QFrame):
     def _place(self) -> None:
         room = self._over.size()
         width = min(_WIDTH_PX, room.width() - 8 * STEP_PX)
-        height = min(_HEIGHT_PX, room.height() - 24 * STEP_PX)
+        rows = sum(self.view.sizeHintForRow(row) for row in range(self._rows.rowCount()))
+        around = self.field.sizeHint().height() + 2 * PANEL_PADDING_PX + 4 * STEP_PX
+        nothing = 0 if rows else self._nothing.sizeHint().height()
+        height = min(rows + around + nothing, _HEIGHT_PX, room.height() - 24 * STEP_PX)
         self.setGeometry((room.width() - width) // 2, 14 * STEP_PX, width, height)
 
     def _on_text_changed(self, query: str) -> None:
@@ -277,6 +269,7 @@ class ActionList(QFrame):
         self._nothing.setVisible(not rows)
         self._choose(next((i for i, row in enumerate(rows) if isinstance(row, ActionEntry)), -1))
         self.view.scrollToTop()
+        self._place()
 
     def _by_group(self) -> list[ActionEntry | str]:
         by_id = {entry.id: entry for entry in self._entries}
@@ -316,6 +309,6 @@ class ActionList(QFrame):
 
     def _on_focus_changed(self, _: QWidget | None, now: QWidget | None) -> None:
         # Without any focus another program is in front: the list waits.
-        if now is not None and now is not self and not self.isAncestorOf(now):
+        if self.isVisible() and now is not None and now is not self and not self.isAncestorOf(now):
             self._before = None
             self.close_list()

@@ -9,14 +9,17 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app import window_memory
 from app.desk import Desk
-from app.window import Window
+from app.window import Unkept, Window
+from app.window_place import Place
 from engine_bridge.settings.config import EngineConfig
 from resources.tokens import DARK
 from widgets.theme import apply_theme
 
 # A loaded machine of two cores may take this long for what takes it a second alone.
 PATIENCE_MS = 60_000
+SCREEN = Place(0, 0, 1920, 1080)
 
 
 @pytest.fixture
@@ -51,3 +54,31 @@ def loaded_window(open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_pa
     window.engine_wiring.load(str(tiny_chat_path))
     qtbot.waitUntil(lambda: window.desk.session.applied is not None, timeout=PATIENCE_MS)
     return window
+
+
+@pytest.fixture
+def make_window(
+    qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Window]]:
+    """Show a window on a large screen; its engine is never started."""
+    monkeypatch.setattr(window_memory, "_screens", lambda: [SCREEN])
+    font, palette = qapp.font(), qapp.palette()
+    apply_theme(qapp, DARK)
+    windows: list[Window] = []
+
+    def make(kept: Unkept | None = None) -> Window:
+        window = Window(Desk(EngineConfig()), DARK, kept)
+        windows.append(window)
+        with qtbot.waitActive(window):
+            window.show()
+            window.activateWindow()
+        return window
+
+    yield make
+    for window in windows:
+        window.close()
+        window.desk.deleteLater()
+        window.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)

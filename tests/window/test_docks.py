@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,14 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app import window_memory
-from app.desk import Desk
 from app.docks import Area
 from app.window import Unkept, Window
 from app.window_place import Place
-from engine_bridge.settings.config import EngineConfig
-from resources.tokens import DARK
-from widgets.theme import apply_theme
+from tests.window.conftest import SCREEN
 
 pytestmark = [
     pytest.mark.gui,
@@ -26,39 +22,17 @@ pytestmark = [
     pytest.mark.qt_log_ignore("This plugin does not support"),
 ]
 WIDE, NARROW = 1440, 1100
-SCREEN = Place(0, 0, 1920, 1080)
-
-
-@pytest.fixture
-def make_window(
-    qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Window]]:
-    """Show a window on a large screen; its engine is never started."""
-    monkeypatch.setattr(window_memory, "_screens", lambda: [SCREEN])
-    font, palette = qapp.font(), qapp.palette()
-    apply_theme(qapp, DARK)
-    windows: list[Window] = []
-
-    def make(kept: Unkept | None = None) -> Window:
-        window = Window(Desk(EngineConfig()), DARK, kept)
-        windows.append(window)
-        window.show()
-        return window
-
-    yield make
-    for window in windows:
-        window.close()
-        window.desk.deleteLater()
-        window.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setFont(font)
-    qapp.setPalette(palette)
+AT_FIRST = {"tune", "live", "command"}
 
 
 def kept_after(window: Window, kept: Unkept) -> Unkept:
     """What the next start finds."""
     window.close()
     return Unkept(dict(kept.window_state))
+
+
+def shown(window: Window) -> set[str]:
+    return {name for name in window.docks.names() if window.docks.is_shown(name)}
 
 
 def place_of(window: Window) -> Place:
@@ -120,15 +94,15 @@ def test_that_a_panel_that_floats_is_not_folded(make_window: Callable[..., Windo
 
 def test_that_reset_puts_all_panels_back(make_window: Callable[..., Window]) -> None:
     window = make_window()
-    before = {name: window.docks.dock(name).geometry() for name in window.docks.names()}
+    before = {name: window.docks.dock(name).geometry() for name in AT_FIRST}
     window.docks.move("tune", Area.RightDockWidgetArea)
     window.docks.set_floating("live", True)
     window.docks.set_shown("command", False)
     window.docks.reset_requested.emit()
     QApplication.processEvents()
-    after = {name: window.docks.dock(name).geometry() for name in window.docks.names()}
+    after = {name: window.docks.dock(name).geometry() for name in AT_FIRST}
     assert after == before
-    assert all(window.docks.is_shown(name) for name in after)
+    assert shown(window) == AT_FIRST
 
 
 @pytest.mark.parametrize(
@@ -149,7 +123,7 @@ def test_that_a_damaged_memory_gives_the_first_layout(
     make_window: Callable[..., Window], state: dict[str, str]
 ) -> None:
     window = make_window(Unkept(state))
-    assert all(window.docks.is_shown(name) or window.is_folded for name in window.docks.names())
+    assert shown(window) == AT_FIRST
     assert SCREEN.overlap_px(place_of(window)) == 1440 * 900
 
 
@@ -171,8 +145,7 @@ def test_that_a_maximised_window_remembers_what_it_was_before(
     first.showMaximized()
     second = make_window(kept_after(first, kept))
     assert second.isMaximized()
-    second.showNormal()
-    assert second.geometry() == before
+    assert second.normalGeometry() == before
 
 
 def test_that_the_keyboard_moves_closes_and_resets_a_panel(

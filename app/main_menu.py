@@ -1,0 +1,49 @@
+"""The menu behind the button in the top bar: the few actions that are not seen elsewhere."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from app.actions import Actions
+
+_LINE = ""
+_IDS = (
+    "help.actions", _LINE,
+    "panel.conversations", "panel.tune", "panel.live", "panel.log", "panel.command", "panel.reset",
+    _LINE,
+    "theme.system", "theme.dark", "theme.light", _LINE,
+    "text.larger", "text.smaller", "text.normal", _LINE,
+    "template.show", "help.keys", "help.about", "app.quit",
+)  # fmt: skip
+
+
+def attach_menu(button: QToolButton, actions: Actions) -> QMenu:
+    """Give ``button`` the menu; what cannot be done is disabled anew each time it opens."""
+    menu = QMenu(button)
+    menu.setAccessibleName("Menu")
+    menu.setToolTipsVisible(True)
+    menu.aboutToShow.connect(partial(_fill, menu, actions))
+    _fill(menu, actions)
+    button.setMenu(menu)
+    return menu
+
+
+def _fill(menu: QMenu, actions: Actions) -> None:
+    menu.clear()
+    for name in _IDS:
+        if name == _LINE:
+            menu.addSeparator()
+            continue
+        action = actions.action(name)
+        reason = action.why_not()
+        # The keys are words here: as a shortcut they would be heard twice.
+        entry = menu.addAction(f"{action.text}\t{action.keys_text.split(' or ')[0]}")
+        entry.setEnabled(not reason)
+        entry.setToolTip(reason)
+        entry.triggered.connect(partial(_run, actions, name))
+
+
+def _run(actions: Actions, name: str, _: bool = False) -> None:
+    actions.run(name)

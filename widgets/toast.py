@@ -1,0 +1,63 @@
+"""A sentence that lies over the window for a few seconds and moves nothing."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QAccessible, QAccessibleEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+from resources.tokens import PANEL_PADDING_PX, STEP_PX
+from widgets.theme import set_role
+
+_SHOWN_MS = 5000
+_WIDTH_PX = 560
+
+
+class Toast(QLabel):
+    """Says what just happened, or why nothing did; a click takes it away."""
+
+    def __init__(self, parent: QWidget) -> None:
+        """Make a hidden toast that lies over ``parent``."""
+        super().__init__(parent)
+        self._over = parent
+        set_role(self, "toast")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self._end = QTimer(self)
+        self._end.setSingleShot(True)
+        self._end.setInterval(_SHOWN_MS)
+        self._end.timeout.connect(self.hide)
+        parent.installEventFilter(self)
+        self.hide()
+
+    def say(self, sentence: str) -> None:
+        """Show ``sentence`` in place of what was shown before, to a screen reader as well."""
+        self.setText(sentence)
+        self.setAccessibleName(sentence)
+        self._place()
+        self.show()
+        self.raise_()
+        self._end.start()
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the window's size; end with it."""
+        if watched is self._over and event.type() == QEvent.Type.Resize:
+            self._place()
+        elif watched is self._over and event.type() == QEvent.Type.Close:
+            self._end.stop()
+        return super().eventFilter(watched, event)
+
+    def mousePressEvent(self, _: object) -> None:
+        """Go."""
+        self._end.stop()
+        self.hide()
+
+    def _place(self) -> None:
+        room = self._over.size()
+        beside = 4 * PANEL_PADDING_PX
+        line = self.fontMetrics().horizontalAdvance(self.text()) + 2 * beside
+        width = min(line, _WIDTH_PX, room.width() - beside)
+        height = self.heightForWidth(width)
+        bottom = room.height() - height - 26 * STEP_PX
+        self.setGeometry((room.width() - width) // 2, bottom, width, height)
