@@ -9,22 +9,25 @@ from PySide6.QtWidgets import QWidget
 
 from app.background import Task
 from app.desk import Desk
+from app.draft_wiring import DraftWiring
 from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
+from app.model_watch import ModelWatch, Trouble
 from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import repair_words
 from widgets.drop_target import DropTarget
 from widgets.status_banner import StatusBanner
 from widgets.top_bar import TopBar
 
 # What the buttons of the banner do, by the id they carry.
-_RESTART, _REPAIR, _OPEN = "restart", "repair", "open"
+_RESTART, _REPAIR, _OPEN, _RELOAD = "restart", "repair", "open", "reload"
 
 
 class EngineWiring(QObject):
@@ -75,6 +78,12 @@ class EngineWiring(QObject):
         self.picker = PickerWiring(
             desk, self.models, self._kept, parent, load=self.load, load_demo=self.load_demo
         )
+        self.watch = ModelWatch(self)
+        self.watch.trouble_found.connect(self._on_file_trouble_found)
+        self.watch.trouble_ended.connect(self._on_file_trouble_ended)
+        self._file_sentence = ""
+        self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
+        top.recoloured.connect(self.picker.set_palette)
         drops = DropTarget(parent)
         drops.file_dropped.connect(self.load)
         drops.folder_dropped.connect(self.picker.add_folder)
@@ -91,7 +100,9 @@ class EngineWiring(QObject):
     def close(self) -> None:
         """End the processes that list and look at models; waits at most a second for each."""
         self.picker.close()
+        self.drafts.close()
         self.models.close()
+        self.watch.stop()
 
     # --- What the user does -------------------------------------------------------------
 
@@ -169,17 +180,30 @@ class EngineWiring(QObject):
         if applied is None:
             self._top.set_model(None, None)
             self._top.set_device("")
+            self.watch.stop()
             return
-        self._banner.dismiss()
+        is_anew = applied.cost == Applies.RELOAD or self.watch.path != applied.config.model_path
+        if is_anew or self._banner.sentence() != self._file_sentence:
+            self._banner.dismiss()
         self._refused = None
         model = applied.model
         if model is None:
             return
         self._top.set_model(model.name, model.quantisation)
         self._top.set_device(self._device_words(applied, model))
-        drafts = ", ".join(applied.config.spec_types)
-        self._top.set_draft(f"Drafts: {drafts}" if drafts else "Drafts: off")
-        self._kept.note_model(model.path)
+        if is_anew:
+            self._kept.note_model(model.path)
+            is_mapped = applied.memory.bytes.weights_mapped > 0
+            self.watch.watch(applied.config.model_path, is_mapped=is_mapped)
+
+    def _on_file_trouble_found(self, _: Trouble, sentence: str) -> None:
+        self._file_sentence = sentence
+        actions = [(_RELOAD, "Reload"), (_OPEN, "Open another file…")]
+        self._banner.show_problem(sentence, "", actions)
+
+    def _on_file_trouble_ended(self) -> None:
+        if self._banner.sentence() == self._file_sentence:
+            self._banner.dismiss()
 
     def _device_words(self, applied: Applied, model: ModelFacts) -> str:
         hello = self._desk.hello
@@ -210,6 +234,7 @@ class EngineWiring(QObject):
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._top.set_progress(None, "")
+        self.watch.stop()
         if reason.kind is DeathKind.REPLACED:
             return
         self._banner.show_problem(
@@ -225,6 +250,8 @@ class EngineWiring(QObject):
             self.restart()
         elif action == _OPEN:
             self.ask_for_model()
+        elif action == _RELOAD and self._session.model is not None:
+            self.load(self._session.model.path)
         elif action == _REPAIR and self._refused is not None:
             refused, self._refused = self._refused, None
             if refused.command == "load":

@@ -57,6 +57,12 @@ class UnkeptModels:
 LoadModel = Callable[[str, Mapping[str, object] | None], None]
 
 
+def refresh_models(models: ModelList, kept: KeptModels) -> None:
+    """List the folders and recent files of ``kept`` anew."""
+    recent = [os.fsencode(path) for path in kept.recent_models]
+    models.refresh(folders_to_list(kept.model_folders), recent)
+
+
 class PickerWiring(QObject):
     """Fills the picker, keeps its folders, and loads what is chosen."""
 
@@ -136,8 +142,7 @@ class PickerWiring(QObject):
         """List the folders anew."""
         self._reports.clear()
         self._set_groups()
-        recent = [os.fsencode(path) for path in self._kept.recent_models]
-        self._models.refresh(folders_to_list(self._kept.model_folders), recent)
+        refresh_models(self._models, self._kept)
         self._show_listing("")
 
     def add_folder(self, path: str) -> None:

@@ -22,7 +22,9 @@ _WHY_BY_SIGNAL = {
     "SIGABRT": "llama.cpp gave up on a fault it cannot recover from.",
     "SIGILL": "llama.cpp was built for another processor: reinstall TuneDeck on this machine.",
     "SIGSEGV": "That is a fault inside llama.cpp or a driver.",
-    "SIGBUS": "The model file became shorter or unreadable while it was mapped, or memory ran out.",
+    "SIGBUS": "The model file became shorter or its drive went away while it was mapped, or memory "
+    "ran out. Put the whole file back or use a copy on a local disk; the load mode none reads it "
+    "once and then needs it no more.",
     "SIGTERM": "Another program asked it to end.",
 }
 

@@ -80,13 +80,14 @@ class ModelFitView(QWidget):
             button.setAccessibleDescription("Load the model with this change.")
             button.clicked.connect(lambda _=False, name=name: self.way_chosen.emit(name))
             self._ways.addWidget(button)
+            button.show()
             self._buttons.append(button)
         self._ways.addStretch()
 
 
-def wrapped_label(role: str) -> QLabel:
+def wrapped_label(role: str, parent: QWidget | None = None) -> QLabel:
     """A label of plain text that wraps and can be copied; any width will do."""
-    label = QLabel()
+    label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -76,13 +76,16 @@ class ModelSheetView(QScrollArea):
         self._sentence.setVisible(bool(sheet.sentence))
         _clear(self._facts)
         for number, (label, value) in enumerate(sheet.facts):
-            name = QLabel(label)
+            name = QLabel(label, self._page)
             set_role(name, "muted")
-            text = wrapped_label("")
+            text = wrapped_label("", self._page)
             text.setText(value)
             text.setAccessibleName(f"{label}: {value}")
             self._facts.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
             self._facts.addWidget(text, number, 1)
+            # At once: a layout would show them one turn of the event loop later.
+            name.show()
+            text.show()
         self._show_kv(sheet.kv_rows, sheet.kv_notes)
 
     def set_palette(self, palette: Palette) -> None:
@@ -117,10 +120,11 @@ class ModelSheetView(QScrollArea):
                     label.setAccessibleName(f"{row.cache_type}, {_KV_TITLES[column]}: {text}")
 
     def _put_cell(self, text: str, row: int, column: int, role: str) -> QLabel:
-        label = QLabel(text)
+        label = QLabel(text, self._page)
         set_role(label, role)
         side = Qt.AlignmentFlag.AlignRight if 0 < column < 3 else Qt.AlignmentFlag.AlignLeft
         self._kv.addWidget(label, row, column, side)
+        label.show()
         return label
 
     def _lay_out(self) -> None:

@@ -90,7 +90,8 @@ class ModelList(QObject):
 
     def stop(self) -> None:
         """Give the listing up; what was found stays."""
-        self._stop_process()
+        if self._process is not None:
+            self._end("")
 
     def close(self) -> None:
         """End it with the window; waits at most a second."""

@@ -127,6 +127,17 @@ def entries_of(
             yield _entry((first, *(p for p in parts.values() if p is not first)), folder, problem)
 
 
+def part_locations(location: bytes) -> tuple[bytes, ...]:
+    """All parts of a split model by the name of one of them; itself of any other."""
+    match = _PART.match(location)
+    if match is None:
+        return (location,)
+    count = int(match["count"])
+    return tuple(
+        b"%s-%05d-of-%05d.gguf" % (match["stem"], number, count) for number in range(1, count + 1)
+    )
+
+
 def shown_path(location: bytes) -> str:
     """A path for people; bytes that are no text are escaped."""
     return location.decode("utf-8", "backslashreplace")

@@ -1,0 +1,114 @@
+"""Between the models on this machine and the draft menu of the top bar."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from PySide6.QtCore import QObject
+
+from app.desk import Desk
+from app.draft_words import NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.library.drafters import Drafters
+from app.library.model_entry import ModelEntry
+from app.library.model_list import ModelList
+from app.model_sheets import location_of
+from app.picker_wiring import KeptModels, refresh_models
+from widgets.top_bar import TopBar
+
+# A list older than this is made anew when the menu opens.
+_STALE_S = 60.0
+
+
+class DraftWiring(QObject):
+    """Says what drafts, offers what could, and wants what is chosen."""
+
+    def __init__(
+        self, desk: Desk, models: ModelList, kept: KeptModels, top: TopBar, parent: QObject
+    ) -> None:
+        """Connect the menu of ``top`` to the session of ``desk``."""
+        super().__init__(parent)
+        self._session = desk.session
+        self._models = models
+        self._kept = kept
+        self._top = top
+        self._drafters = Drafters(self)
+        self._listed_s: float | None = None
+        self._problem = ""
+        self._is_wanted = False
+        self._drafters.verdicts_changed.connect(self._show)
+        self._drafters.failed.connect(self._on_failed)
+        models.ended.connect(self._on_listing_ended)
+        top.draft_choices_wanted.connect(self._on_choices_wanted)
+        top.draft_chosen.connect(self._on_chosen)
+        self._session.wanted_changed.connect(lambda _: self._show())
+        self._session.applied_changed.connect(self._on_applied_changed)
+        self._show()
+
+    def close(self) -> None:
+        """End the check under way; waits at most a second."""
+        self._drafters.close()
+
+    def _on_applied_changed(self, _: object) -> None:
+        self._show()
+
+    def _on_choices_wanted(self) -> None:
+        self._is_wanted = True
+        self._problem = ""
+        is_fresh = self._listed_s is not None and time.monotonic() - self._listed_s < _STALE_S
+        if is_fresh and not self._models.is_listing:
+            self._check()
+        elif not self._models.is_listing:
+            refresh_models(self._models, self._kept)
+        self._show()
+
+    def _on_listing_ended(self, _: str) -> None:
+        self._listed_s = time.monotonic()
+        if self._is_wanted:
+            self._check()
+            self._show()
+
+    def _check(self) -> None:
+        target = self._target_location()
+        if target is not None:
+            self._drafters.check(target, self._candidates(target))
+
+    def _on_failed(self, sentence: str) -> None:
+        self._problem = sentence
+        self._show()
+
+    def _on_chosen(self, key: str) -> None:
+        path = "" if key in (OFF, NGRAM) else os.fsdecode(location_of(key))
+        self._session.want(values_of_choice(key, path))
+
+    def _show(self) -> None:
+        applied, wanted = self._session.applied, self._session.wanted
+        self._top.set_draft(draft_text(applied.config if applied else None, wanted))
+        if not self._is_wanted:
+            return
+        target = self._target_location()
+        self._top.set_draft_choices(
+            choices_of(
+                wanted,
+                None if target is None else self._models.entry(target),
+                [] if target is None else self._candidates(target),
+                lambda entry: self._drafters.why_not(target or b"", entry),
+                self._waiting(target),
+            )
+        )
+
+    def _waiting(self, target: bytes | None) -> str:
+        if self._problem:
+            return self._problem
+        if target is None:
+            return "Models that can draft are offered once a model is loaded."
+        if self._models.is_listing:
+            return "Looking for models …"
+        return "Comparing vocabularies …" if self._drafters.is_checking else ""
+
+    def _candidates(self, target: bytes) -> list[ModelEntry]:
+        return [e for e in self._models.entries if e.is_usable and e.location != target]
+
+    def _target_location(self) -> bytes | None:
+        model = self._session.model
+        return os.fsencode(model.path) if model else None

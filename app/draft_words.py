@@ -1,0 +1,166 @@
+"""What drafts and what could, in the draft menu's words. Pure text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+
+from app.figures import bytes_text
+from app.library.model_entry import ModelEntry
+from app.model_sheets import count_text, key_of
+from engine_bridge.header_facts import HeaderFacts
+from engine_bridge.settings.config import EngineConfig
+from widgets.draft_button import DraftChoice
+
+OFF, NGRAM = "off", "ngram-simple"
+_MODEL = "draft-simple"
+_SHOWN_REASON = 72
+_SHOWN_NAME = 40
+
+WhyNot = Callable[[ModelEntry], str | None]
+
+
+def values_of_choice(key: str, path: str) -> dict[str, object]:
+    """The settings that a choice stands for; ``path`` is that of a model's file."""
+    if key == OFF:
+        return {"spec_types": ()}
+    if key == NGRAM:
+        return {"spec_types": (NGRAM,)}
+    return {"spec_types": (_MODEL,), "draft_model_path": path}
+
+
+def draft_text(applied: EngineConfig | None, wanted: EngineConfig) -> str:
+    """What drafts, and after an arrow what is wanted instead."""
+    now = _words(applied) if applied is not None else _words(wanted)
+    then = _words(wanted)
+    return f"Drafts: {now}" if now == then else f"Drafts: {now} → {then}"
+
+
+def choices_of(
+    wanted: EngineConfig,
+    target: ModelEntry | None,
+    candidates: Iterable[ModelEntry],
+    why_not: WhyNot,
+    waiting: str,
+) -> list[DraftChoice]:
+    """The lines of the menu: off, copies, then models: smaller ones first, unfit ones last.
+
+    Args:
+        wanted: The settings as they stand.
+        target: The model in use; None where it is not known.
+        candidates: Models that might draft.
+        why_not: Why one cannot; None while that is unknown.
+        waiting: What is still being found out, for a line at the end; empty for nothing.
+    """
+    able, unable = [], []
+    for entry in candidates:
+        reason = _why_never(entry) or why_not(entry)
+        if reason:
+            unable.append((entry, reason))
+        elif reason is not None:
+            able.append(entry)
+    size_of = {id(entry): _parameters(entry) for entry in able}
+    target_size = _parameters(target) if target is not None else 0
+    able.sort(key=lambda entry: (size_of[id(entry)] >= target_size, size_of[id(entry)]))
+    lines = [
+        DraftChoice(OFF, "Off", "One token a pass.", is_checked=not wanted.spec_types),
+        DraftChoice(
+            NGRAM,
+            NGRAM,
+            "Copies what followed the same words earlier. Needs no second model.",
+            is_checked=wanted.spec_types == (NGRAM,),
+        ),
+    ]
+    lines += [_model_line(entry, wanted, target) for entry in able]
+    lines += [_unfit_line(entry, reason) for entry, reason in unable]
+    if waiting:
+        lines.append(DraftChoice("", waiting, is_enabled=False))
+    return lines
+
+
+def _words(config: EngineConfig) -> str:
+    parts = []
+    for kind in config.spec_types:
+        if kind != _MODEL:
+            parts.append(kind)
+        elif config.draft_model_path:
+            name = PurePath(config.draft_model_path).name.removesuffix(".gguf")
+            parts.append(f"{name} · n ≤ {config.draft_n_max}")
+        else:
+            parts.append("no draft model chosen")
+    return " + ".join(parts) or OFF
+
+
+def _model_line(entry: ModelEntry, wanted: EngineConfig, target: ModelEntry | None) -> DraftChoice:
+    text = f"{_short(entry.name)} · {count_text(_parameters(entry))} · "
+    text += bytes_text(entry.size_bytes)
+    share = _reading_share(entry, target)
+    if share is not None:
+        text += f" · a guess costs {share:.0%} of a token".replace("%", "\u202f%")
+    return DraftChoice(
+        key_of(entry.location),
+        text,
+        _cost_sentence(entry, wanted, share),
+        is_checked=_MODEL in wanted.spec_types and wanted.draft_model_path == entry.path,
+    )
+
+
+def _cost_sentence(entry: ModelEntry, wanted: EngineConfig, share: float | None) -> str:
+    facts = entry.facts
+    assert facts is not None
+    k_bytes = facts.kv_bytes_per_token(wanted.draft_cache_type_k)
+    cache = 0 if k_bytes is None else k_bytes.full * wanted.pool_tok
+    sentence = f"{entry.name} takes about {bytes_text(entry.size_bytes + cache)} more: its weights "
+    sentence += f"and a cache of {wanted.pool_tok:,} tokens."
+    if share is not None and share >= 1:
+        sentence += " It is no smaller than the model itself, so it can only slow it down."
+    elif share is not None:
+        sentence += (
+            f" Every guess reads {share:.0%} of what a token of the model reads; it pays where "
+            "more guesses are right than that costs."
+        )
+    return sentence
+
+
+def _reading_share(entry: ModelEntry, target: ModelEntry | None) -> float | None:
+    """Bytes a guess reads by those a token reads; None where experts hide it."""
+    if target is None or target.facts is None or entry.facts is None:
+        return None
+    if target.facts.experts or entry.facts.experts:
+        return None
+    return _weights(entry.facts) / max(1, _weights(target.facts))
+
+
+def _weights(facts: HeaderFacts) -> int:
+    return sum(size for _, size in facts.mix)
+
+
+def _unfit_line(entry: ModelEntry, reason: str) -> DraftChoice:
+    # "A cannot draft for B: this; token 5 is … . A draft model must …": which token is enough.
+    middle = reason.partition(": ")[2].partition(". ")[0] or reason
+    if "; token " in middle:
+        middle = f"token {middle.partition('; token ')[2]}"
+    if len(middle) > _SHOWN_REASON:
+        middle = middle[: _SHOWN_REASON - 1] + "…"
+    return DraftChoice(
+        key_of(entry.location), f"{_short(entry.name)}: {middle}", reason, is_enabled=False
+    )
+
+
+def _why_never(entry: ModelEntry) -> str:
+    """Why a model can draft for none; empty where it might."""
+    if entry.facts is None or not (entry.facts.is_recurrent or entry.facts.is_hybrid):
+        return ""
+    return (
+        f"{entry.name} cannot draft: it keeps a state that cannot be taken back when a guess is "
+        "wrong. Choose a model whose layers all keep a cache."
+    )
+
+
+def _short(name: str) -> str:
+    stem = name.removesuffix(".gguf")
+    return stem if len(stem) <= _SHOWN_NAME else stem[: _SHOWN_NAME - 1] + "…"
+
+
+def _parameters(entry: ModelEntry) -> int:
+    return entry.facts.parameters if entry.facts is not None else 0

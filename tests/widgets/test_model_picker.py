@@ -1,0 +1,303 @@
+"""The picker alone: searched, sorted, walked by keyboard, in each of its states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
+from resources.tokens import DARK, LIGHT
+from widgets.drop_target import DropTarget, wanted_path
+from widgets.model_picker import ModelPicker
+from widgets.model_rows import FitView, KvRow, ModelGroup, ModelRow, ModelSheet
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+GIB = 1 << 30
+GROUPS = (
+    ModelGroup("recent", "Recent"),
+    ModelGroup("mine", "Mine", "/models/mine", is_removable=True),
+    ModelGroup("hub", "Hub", "/cache/hub"),
+)
+PLAN = MemoryPlan(
+    BytesByUse(weights=2 * GIB, kv=GIB, total=3 * GIB),
+    (DeviceBytes("CPU", 2 * GIB, GIB, 0, 8 * GIB, 16 * GIB),),
+    None,
+    True,
+    (),
+    0.1,
+)
+
+
+def row(key: str, group: str = "mine", size: int = 1, **changes: object) -> ModelRow:
+    values: dict[str, object] = {
+        "key": key, "group": group, "name": f"{key}.gguf", "about": "494 M · Q4_K_M",
+        "size_bytes": size, "size_text": f"{size} B", "modified_s": float(size),
+    }  # fmt: skip
+    return ModelRow(**(values | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def picker(shown: Callable[[QWidget], None]) -> ModelPicker:
+    made = ModelPicker()
+    made.set_palette(DARK)
+    made.set_groups(GROUPS)
+    shown(made)
+    return made
+
+
+def shown_names(picker: ModelPicker) -> list[str]:
+    """Names of the models as they stand, group by group, groups without models left out."""
+    model, names = picker.tree.model(), []
+    for number in range(model.rowCount()):
+        group = model.index(number, 0)
+        names += [model.index(n, 0, group).data() for n in range(model.rowCount(group))]
+    return names
+
+
+def button(picker: ModelPicker, text: str) -> QPushButton:
+    return next(b for b in picker.findChildren(QPushButton) if b.text() == text)
+
+
+def fill(picker: ModelPicker) -> None:
+    picker.put([row("b", size=3), row("a", size=2), row("hub1", "hub"), row("new", "recent")])
+
+
+def test_that_recent_models_stand_first_and_folders_in_their_order(picker: ModelPicker) -> None:
+    fill(picker)
+    assert shown_names(picker) == ["new.gguf", "a.gguf", "b.gguf", "hub1.gguf"]
+    assert "4 models" in picker.status()
+
+
+@pytest.mark.parametrize(
+    ("column", "order", "names"),
+    [
+        (0, Qt.SortOrder.DescendingOrder, ["new.gguf", "b.gguf", "a.gguf", "hub1.gguf"]),
+        (2, Qt.SortOrder.AscendingOrder, ["new.gguf", "a.gguf", "b.gguf", "hub1.gguf"]),
+        (3, Qt.SortOrder.DescendingOrder, ["new.gguf", "b.gguf", "a.gguf", "hub1.gguf"]),
+    ],
+)
+def test_that_sorting_keeps_the_folders_in_place(
+    picker: ModelPicker, column: int, order: Qt.SortOrder, names: list[str]
+) -> None:
+    fill(picker)
+    picker.tree.sortByColumn(column, order)
+    assert shown_names(picker) == names
+
+
+def test_that_a_search_finds_all_words_wherever_they_stand(picker: ModelPicker) -> None:
+    fill(picker)
+    picker.put([row("qwen-coder", about="7 B · Q8_0"), row("qwen(1)", about="1 B · F16")])
+    QTest.keyClicks(picker.search, "Q8_0 qwen")
+    assert shown_names(picker) == ["qwen-coder.gguf"]
+    assert picker.tree.current_key() == "qwen-coder"
+    assert "1 of 6 models" in picker.status()
+    picker.search.setText("(1)")
+    assert shown_names(picker) == ["qwen(1).gguf"]
+
+
+def test_that_the_arrow_keys_walk_the_list_from_the_search_field(
+    picker: ModelPicker, qtbot: QtBot
+) -> None:
+    fill(picker)
+    assert picker.tree.current_key() == "new"
+    picker.search.setFocus()
+    QTest.keyClick(picker.search, Qt.Key.Key_Down)
+    QTest.keyClick(picker.search, Qt.Key.Key_Down)  # past the heading between them
+    assert picker.tree.current_key() == "a"
+    picker.show_sheet(ModelSheet("A", "/models/mine/a.gguf"), can_load=True)
+    with qtbot.waitSignal(picker.chosen) as chosen:
+        QTest.keyClick(picker.search, Qt.Key.Key_Return)
+    assert chosen.args == ["a"]
+
+
+def test_that_enter_on_a_row_loads_it_and_escape_closes(picker: ModelPicker, qtbot: QtBot) -> None:
+    fill(picker)
+    picker.tree.setFocus()
+    picker.tree.select("b")
+    picker.show_sheet(ModelSheet("B", "/b.gguf"), can_load=True)
+    with qtbot.waitSignal(picker.chosen) as chosen:
+        QTest.keyClick(picker.tree, Qt.Key.Key_Return)
+    assert chosen.args == ["b"]
+    with qtbot.waitSignal(picker.rejected):
+        QTest.keyClick(picker.tree, Qt.Key.Key_Escape)
+
+
+def test_that_a_greyed_model_is_explained_and_cannot_be_loaded(
+    picker: ModelPicker, qtbot: QtBot
+) -> None:
+    sentence = "bad.gguf is cut short. Download it again."
+    picker.put([row("bad", is_greyed=True, about="cannot be loaded", sentence=sentence)])
+    picker.show_sheet(ModelSheet("bad.gguf", "/bad.gguf", sentence), can_load=False)
+    assert sentence in picker.sheet.words()
+    assert not picker.load_button.isEnabled()
+    with qtbot.assertNotEmitted(picker.chosen):
+        QTest.keyClick(picker.tree, Qt.Key.Key_Return)
+    index = picker.tree.currentIndex()
+    assert sentence in index.data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_that_moving_on_forgets_the_fit_and_waits_for_the_next_sheet(
+    picker: ModelPicker, qtbot: QtBot
+) -> None:
+    fill(picker)
+    picker.show_sheet(ModelSheet("New", "/new.gguf"), can_load=True)
+    picker.show_fit(FitView("Fits.", plan=PLAN))
+    with qtbot.waitSignal(picker.selected) as selected:
+        picker.tree.select("a")
+    assert selected.args == ["a"]
+    assert picker.sheet.fit.sentence() == ""
+    assert not picker.load_button.isEnabled()
+
+
+def test_that_the_facts_and_the_table_are_shown(picker: ModelPicker) -> None:
+    fill(picker)
+    rows = (KvRow("f16", "12 KiB", "3 KiB", "100 %"), KvRow("q8_0", "6 KiB", "2 KiB", "53 %"))
+    sheet = ModelSheet("Qwen", "/q.gguf", "", (("Layers", "24"),), rows, "15 of 18 layers …")
+    picker.show_sheet(sheet, can_load=True)
+    words = picker.sheet.words()
+    for text in ("Qwen", "Layers", "24", "q8_0", "6 KiB", "windowed layers", "15 of 18"):
+        assert text in words
+    names = [label.accessibleName() for label in picker.sheet.findChildren(QLabel)]
+    assert "q8_0, per token: 6 KiB" in names
+    picker.show_sheet(ModelSheet("Other", "/o.gguf"), can_load=True)
+    assert "q8_0" not in picker.sheet.words()
+
+
+def test_that_a_model_that_does_not_fit_is_offered_with_what_would(
+    picker: ModelPicker, qtbot: QtBot
+) -> None:
+    fill(picker)
+    picker.show_sheet(ModelSheet("New", "/new.gguf"), can_load=True)
+    ways = (("0", "Load with context 8,192"), ("1", "Load with a q8_0 cache"))
+    picker.show_fit(FitView("It does not fit.", is_short=True, plan=PLAN, ways=ways))
+    assert picker.sheet.fit.sentence() == "It does not fit."
+    with qtbot.waitSignal(picker.way_chosen) as chosen:
+        QTest.mouseClick(button(picker, "Load with a q8_0 cache"), LEFT)
+    assert chosen.args == ["new", "1"]
+    picker.show_fit(None)
+    assert "Asking" in picker.sheet.fit.sentence()
+    shown = [b for b in picker.findChildren(QPushButton) if b.isVisible()]
+    assert not [b for b in shown if b.text().startswith("Load with")]
+
+
+def test_that_each_state_has_its_words(picker: ModelPicker) -> None:
+    words = [label for label in picker.findChildren(QLabel) if "GGUF" in label.text()]
+    assert words[0].isVisible()
+    picker.set_listing(True, "")
+    assert "Looking for models" in words[0].text()
+    fill(picker)
+    assert not words[0].isVisible()
+    assert "listing" in picker.status()
+    picker.set_listing(False, "USB does not answer.")
+    assert "USB does not answer." in picker.status()
+    picker.search.setText("no such model")
+    assert words[0].isVisible()
+    assert "these words" in words[0].text()
+
+
+def test_that_rows_are_replaced_moved_and_removed(picker: ModelPicker) -> None:
+    fill(picker)
+    picker.put([row("a", about="not reachable", is_greyed=True), row("b", "recent")])
+    assert shown_names(picker) == ["b.gguf", "new.gguf", "a.gguf", "hub1.gguf"]
+    picker.remove(["a", "hub1", "unknown"])
+    assert shown_names(picker) == ["b.gguf", "new.gguf"]
+    picker.set_groups(GROUPS[1:])
+    assert shown_names(picker) == []
+
+
+def test_that_folders_are_added_and_removed_from_the_menu(
+    picker: ModelPicker, qtbot: QtBot
+) -> None:
+    menu = next(m for m in picker.findChildren(QMenu) if m.actions())
+    texts = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert texts == ["Add a folder…", "Remove Mine"]
+    with qtbot.waitSignal(picker.folder_add_requested):
+        menu.actions()[0].trigger()
+    with qtbot.waitSignal(picker.folder_removed) as removed:
+        menu.actions()[-1].trigger()
+    assert removed.args == ["mine"]
+
+
+def test_that_two_thousand_models_are_put_in_turns_that_do_not_freeze(
+    picker: ModelPicker,
+) -> None:
+    rows = [row(f"m{number:04}", size=number + 1) for number in range(2_000)]
+    for start in range(0, len(rows), 32):
+        picker.put(rows[start : start + 32])
+    assert len(shown_names(picker)) == 2_000
+    picker.search.setText("m1999")
+    assert shown_names(picker) == ["m1999.gguf"]
+
+
+def test_that_everything_can_be_reached_and_has_a_name(picker: ModelPicker) -> None:
+    picker.set_palette(LIGHT)
+    fill(picker)
+    picker.show_sheet(ModelSheet("New", "/new.gguf"), can_load=True)
+    reached: set[QWidget] = set()
+    focus: QWidget | None = picker.search
+    while focus is not None and focus not in reached:
+        reached.add(focus)
+        QTest.keyClick(focus, Qt.Key.Key_Tab)
+        focus = QApplication.focusWidget()
+    buttons = [b for b in picker.findChildren(QPushButton) if b.isVisible()]
+    assert {picker.tree, *buttons} <= reached
+    for found in picker.findChildren(QAbstractButton):
+        assert found.accessibleName() or found.text() or not found.isVisible()
+
+
+# --- Drops ----------------------------------------------------------------------------------
+
+
+def dropped(*paths: str) -> QMimeData:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path) for path in paths])
+    return data
+
+
+@pytest.mark.parametrize(
+    ("paths", "wanted"),
+    [
+        (("/models/a.GGUF",), "/models/a.GGUF"),
+        (("/models/folder",), "/models/folder"),
+        (("/models/Qwen2.5",), "/models/Qwen2.5"),
+        (("/home/notes.txt",), ""),
+        (("/a.gguf", "/b.gguf"), ""),
+        ((), ""),
+    ],
+)
+def test_that_only_one_model_or_folder_is_wanted(paths: tuple[str, ...], wanted: str) -> None:
+    assert wanted_path(dropped(*paths)) == wanted
+
+
+def test_that_a_model_is_taken_anywhere_and_other_drops_are_not(
+    shown: Callable[[QWidget], None], qtbot: QtBot
+) -> None:
+    window = QWidget()
+    target = DropTarget(window)
+    shown(window)
+    keep, buttons, none = Qt.DropAction.CopyAction, LEFT, Qt.KeyboardModifier.NoModifier
+
+    def enter(data: QMimeData) -> bool:
+        event = QDragEnterEvent(QPoint(1, 1), keep, data, buttons, none)
+        QApplication.sendEvent(window, event)
+        return event.isAccepted()
+
+    assert enter(dropped("/models/a.gguf"))
+    assert not enter(dropped("/home/notes.txt"))
+
+    def drop(data: QMimeData) -> None:
+        assert enter(data)
+        QApplication.sendEvent(window, QDropEvent(QPointF(1, 1), keep, data, buttons, none))
+
+    with qtbot.waitSignal(target.file_dropped) as file:
+        drop(dropped("/models/a.gguf"))
+    assert file.args == ["/models/a.gguf"]
+    with qtbot.waitSignal(target.folder_dropped):
+        drop(dropped("/models/folder"))
