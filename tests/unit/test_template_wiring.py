@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.command_wiring import CommandWiring
 from app.desk import Desk
 from app.template_wiring import TemplateWiring
 from engine_bridge.protocol import (
@@ -23,6 +24,7 @@ from engine_bridge.protocol import (
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import FakeClient, applied, model_facts
 from tests.widgets.finding import child
+from widgets.command_bar import CommandBar
 
 OWN = "{{ messages[0].content }}"
 
@@ -119,6 +121,19 @@ def test_that_an_edited_template_is_used_and_said_on_export(bench: Bench) -> Non
     assert bench.sent(SetTemplate)[-1] == SetTemplate("")
     assert bench.view.badge.text() == "the model's own"
     assert bench.notes[-1] == ()
+
+
+def test_that_the_command_line_says_what_it_cannot_carry(bench: Bench, qtbot: QtBot) -> None:
+    bar = CommandBar(parent=bench)
+    commands = CommandWiring(bench.desk, bar, bench)
+    bench.wiring.notes_changed.connect(commands.set_notes)
+    bench.use("edited")
+    said = "\n".join(label.text() for label in bar.findChildren(QLabel))
+    assert "--chat-template-file" in said
+    bench.view.reset_button.click()
+    bench.client.event_received.emit(TemplateSet(is_edited=False))
+    said = "\n".join(label.text() for label in bar.findChildren(QLabel))
+    assert "--chat-template-file" not in said
 
 
 def test_that_a_new_engine_is_told_of_the_edit_for_the_same_model(bench: Bench) -> None:
