@@ -15,5 +15,5 @@ help:
 	@echo 'make gpu     says which GPU backend would be built, and why'
 
 run test check bench setup gpu:
-	@command -v $(PYTHON) >/dev/null || { echo 'TuneDeck needs Python 3.11 or newer, and there is no $(PYTHON) here: `apt-get install python3 python3-venv`.' >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo 'TuneDeck needs Python 3.11 or newer, and there is no $(PYTHON) here: `apt-get install python3 python3-venv`, `dnf install python3`, `pacman -S python` or `brew install python` brings it.' >&2; exit 1; }
 	@$(PYTHON) -m bootstrap --gpu "$(GPU)" $@ $(ARGS)

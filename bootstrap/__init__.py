@@ -1,7 +1,7 @@
 """Sets the project up before anything of it can be imported: the standard library alone.
 
 ``make run``, ``make test`` and the others call ``python3 -m bootstrap``. Knows pip, cmake, drivers
-and Debian's package names; must not import a room of TuneDeck.
+and the package names of some systems; must not import a room of TuneDeck.
 """
 
 import sys
@@ -9,7 +9,8 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036 - this is where an older Python is told so
     sys.stderr.write(
         "TuneDeck needs Python 3.11 or newer, and this one is older: install a newer one, e.g. "
-        "`apt-get install python3.11 python3.11-venv`, and run `make PYTHON=python3.11 run`.\n"
+        "`apt-get install python3.11 python3.11-venv`, `dnf install python3.13` or `brew install "
+        "python@3.13`, and say its name: `make PYTHON=python3.13 run`.\n"
     )
     sys.exit(1)
 

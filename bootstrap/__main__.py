@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,14 +95,12 @@ def _run(arguments: argparse.Namespace) -> int:
         # Without one the window still opens, and offers to open a file.
         run_whole([str(environment.python), "-m", "app.library.demo_model"], folder=ROOT)
         say("Opening the window.")
-    _become(environment, ["-m", "app", *arguments.rest])
-    return 0
+    return _become(environment, ["-m", "app", *arguments.rest])
 
 
 def _test(arguments: argparse.Namespace) -> int:
     environment = _set_up(arguments.gpu, ("demo", "test"), with_window=False)
-    _become(environment, ["-m", "pytest", "-m", "not bench", *arguments.rest])
-    return 0
+    return _become(environment, ["-m", "pytest", "-m", "not bench", *arguments.rest])
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -132,8 +131,7 @@ def _step_text(command: list[str]) -> str:
 def _bench(arguments: argparse.Namespace) -> int:
     environment = _set_up(arguments.gpu, ("demo", "test", "bench"), with_window=False)
     os.environ["TUNEDECK_FETCH"] = "1"
-    _become(environment, ["-m", "tests.bench", *arguments.rest])
-    return 0
+    return _become(environment, ["-m", "tests.bench", *arguments.rest])
 
 
 def _set_up_only(arguments: argparse.Namespace) -> int:
@@ -149,7 +147,7 @@ def _say_gpu(arguments: argparse.Namespace) -> int:
 
 
 def _say_missing(_: argparse.Namespace) -> int:
-    """Debian's packages that tests would miss here, one a line."""
+    """Debian's names of the packages that tests would miss here, one a line."""
     found: list[Missing] = [
         *missing_for_venv(),
         *missing_for_build(os.environ),
@@ -160,9 +158,11 @@ def _say_missing(_: argparse.Namespace) -> int:
     return 0
 
 
-def _become(environment: Environment, arguments: list[str]) -> None:
+def _become(environment: Environment, arguments: list[str]) -> int:  # noqa: RET503
     """Replace this process, so that signals and the exit status need no passing on."""
     os.chdir(ROOT)
+    if sys.platform == "win32":  # there a process cannot be replaced, only left
+        return subprocess.call([str(environment.python), *arguments])
     os.execv(environment.python, [str(environment.python), *arguments])
 
 

@@ -6,18 +6,16 @@ written when all is done, so an interrupted set-up is repaired by the next one.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bootstrap.gpu import Choice
+from bootstrap.lock import only_one
 from bootstrap.process import output_of, run_whole
 from bootstrap.say import Progress, SetupError, faults_of, say
 from bootstrap.system import missing_for_venv, refuse_if_missing
@@ -55,7 +53,7 @@ class Environment:
         self._cache = cache
         self._folder = root / ".venv"
         self._stamp_path = self._folder / "tunedeck-stamp.json"
-        self.python = self._folder / "bin" / "python"
+        self.python = python_in(self._folder)
 
     def ensure(self, extras: tuple[str, ...], choice: Choice) -> None:
         """Make the environment have ``extras`` and an engine as ``choice`` says.
@@ -70,7 +68,7 @@ class Environment:
         wanted = Stamp(hashlib.sha256(project).hexdigest(), engine, tuple(sorted(extras)))
         if self._covers(wanted):
             return
-        with self._locked():
+        with only_one(self._cache / "setup.lock"):
             if self._covers(wanted):
                 return
             for sentence in choice.sentences:
@@ -156,17 +154,12 @@ class Environment:
                 "The package of that library is missing on this system."
             )
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Only one set-up at a time; a second one waits for the first."""
-        self._cache.mkdir(parents=True, exist_ok=True)
-        with (self._cache / "setup.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say("Another set-up of TuneDeck is running; waiting for it.")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+
+def python_in(folder: Path, platform: str = sys.platform) -> Path:
+    """The interpreter of the virtual environment in ``folder``."""
+    if platform == "win32":
+        return folder / "Scripts" / "python.exe"
+    return folder / "bin" / "python"
 
 
 def pip_step_text(line: str) -> str:

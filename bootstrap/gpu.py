@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootstrap.packages import remedy_here
 from bootstrap.process import output_of
-from bootstrap.say import SetupError, apt_command
+from bootstrap.say import SetupError
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ BACKENDS: dict[str, Backend] = {
 REQUESTS = ("auto", "none", *BACKENDS)
 # Where the vendors' own installers put their compilers, off everybody's PATH.
 TOOLCHAIN_FOLDERS = ("/usr/local/cuda/bin", "/opt/rocm/bin")
-_CMAKE_ROOTS = ("/usr/lib", "/usr/local/lib", "/opt/rocm/lib")
+_CMAKE_ROOTS = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/opt/rocm/lib")
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def choose(request: str, answers: Mapping[str, str], missing: Mapping[str, list[
 
 
 def _remedy(backend: Backend, lacking: list[str]) -> str:
-    return "`xcode-select --install`" if backend.name == "metal" else f"`{apt_command(lacking)}`"
+    if backend.name == "metal":
+        return "`xcode-select --install` brings what is missing"
+    return remedy_here(lacking)
 
 
 def _as_told(
@@ -163,7 +166,7 @@ def _as_told(
     if lacking:
         raise SetupError(
             f"GPU={backend.name} needs the toolchain of {backend.title}, which is not complete "
-            f"here: {_remedy(backend, lacking)}, or GPU=none for the CPU alone."
+            f"here: {_remedy(backend, lacking)}; GPU=none builds for the CPU alone."
         )
     board = answers.get(backend.name)
     seen = f"{board} answers" if board else "though no such GPU answers here"
@@ -182,7 +185,7 @@ def _by_answer(answers: Mapping[str, str], missing: Mapping[str, list[str]]) -> 
         if board:
             notes.append(
                 f"GPU: {board} answers, but the toolchain of {backend.title} is not complete: "
-                f"{_remedy(backend, lacking)} and the same command again would use it."
+                f"{_remedy(backend, lacking)}, and the same command again uses it."
             )
         elif not lacking:
             notes.append(f"GPU: a toolchain of {backend.title} is there, but no such GPU answers.")

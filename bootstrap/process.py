@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -73,6 +74,11 @@ def _read(child: subprocess.Popen[str], on_line: Callable[[str], None], log: Pat
 
 
 def _end_group(child: subprocess.Popen[str]) -> None:
+    if sys.platform == "win32":
+        subprocess.run(
+            ["taskkill", "/T", "/F", "/PID", str(child.pid)], capture_output=True, check=False
+        )
+        return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -22,15 +21,6 @@ def say(text: str) -> None:
     """Write a line at once, into a pipe too."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def apt_command(packages: list[str]) -> str:
-    """The command that installs Debian's ``packages``."""
-    return (
-        ("" if os.geteuid() == 0 else "sudo ")
-        + "apt-get install "
-        + " ".join(dict.fromkeys(packages))
-    )
 
 
 def duration_text(seconds: float) -> str:

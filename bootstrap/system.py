@@ -1,6 +1,7 @@
 """What the system must bring along: shared libraries, a compiler, fonts, a display.
 
-Names Debian's package for whatever is missing; asks the loader, not a list of installed packages.
+Asks the loader, not a list of installed packages. A package goes by Debian's name here;
+``packages`` knows what other systems call it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bootstrap.say import SetupError, apt_command
+from bootstrap.packages import remedy_here
+from bootstrap.process import output_of
+from bootstrap.say import SetupError
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ ENGINE_LIBRARIES: tuple[tuple[str, str], ...] = (
 )
 _FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 # Commands of `tunedeck` that need no display; a tour without one is drawn into memory.
-WITHOUT_DISPLAY = ("tour", "plan", "export", "import", "settings", "-h", "--help", "--version")
+WITHOUT_DISPLAY = (
+    "tour", "plan", "export", "import", "settings", "diagnostics", "-h", "--help", "--version",
+)  # fmt: skip
 
 
 def missing_libraries(
@@ -126,16 +131,40 @@ def missing_for_venv(
 
 
 def missing_for_build(
-    environment: Mapping[str, str], which: Callable[[str], str | None] = shutil.which
+    environment: Mapping[str, str],
+    which: Callable[[str], str | None] = shutil.which,
+    platform: str = sys.platform,
+    ask: Callable[[list[str]], str | None] = output_of,
 ) -> list[Missing]:
     """What a build of llama.cpp lacks."""
-    compilers = (environment.get("CC", "cc"), environment.get("CXX", "c++"))
     found: list[Missing] = []
-    if not all(which(compiler.split()[0]) for compiler in compilers if compiler.strip()):
+    if not _has_compiler(environment, which, platform, ask):
         found.append(Missing("a C and C++ compiler", "build-essential"))
     if not which("cmake"):
         found.append(Missing("cmake", "cmake"))
     return found
+
+
+def _has_compiler(
+    environment: Mapping[str, str],
+    which: Callable[[str], str | None],
+    platform: str,
+    ask: Callable[[list[str]], str | None],
+) -> bool:
+    if platform == "win32":  # cmake finds Visual Studio by itself, off everybody's PATH
+        return bool(which("cl") or ask([_vswhere(environment), "-products", "*", "-requires",
+                                        "Microsoft.VisualStudio.Component.VC.Tools.x86.x64",
+                                        "-property", "installationPath"]))  # fmt: skip
+    compilers = (environment.get("CC", "cc"), environment.get("CXX", "c++"))
+    if not all(which(compiler.split()[0]) for compiler in compilers if compiler.strip()):
+        return False
+    # macOS has a cc that only asks for its own installation.
+    return platform != "darwin" or bool(ask(["xcode-select", "-p"]))
+
+
+def _vswhere(environment: Mapping[str, str]) -> str:
+    programs = environment.get("ProgramFiles(x86)", "C:\\Program Files (x86)")
+    return f"{programs}\\Microsoft Visual Studio\\Installer\\vswhere.exe"
 
 
 def refuse_if_missing(found: list[Missing], what_for: str) -> None:
@@ -150,7 +179,7 @@ def refuse_if_missing(found: list[Missing], what_for: str) -> None:
     listed = things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
     raise SetupError(
         f"{what_for} needs {listed}, which this system lacks: "
-        f"`{apt_command([missing.package for missing in found])}` brings what is missing."
+        f"{remedy_here([missing.package for missing in found])}."
     )
 
 
@@ -173,5 +202,5 @@ def refuse_without_display(
     raise SetupError(
         "TuneDeck opens a window, and there is no display here (neither DISPLAY nor "
         "WAYLAND_DISPLAY is set): start it on a desktop, or on a virtual screen with "
-        "`xvfb-run -a make run` (Debian's package xvfb)."
+        f"`xvfb-run -a make run` (if that is not there: {remedy_here(['xvfb'])})."
     )

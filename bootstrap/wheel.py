@@ -30,6 +30,9 @@ def user_cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """TuneDeck's cache folder, where platformdirs will look for it too."""
     if sys.platform == "darwin" and not environment.get("XDG_CACHE_HOME"):
         return Path("~/Library/Caches/tunedeck").expanduser()
+    if sys.platform == "win32":
+        local = environment.get("LOCALAPPDATA") or "~/AppData/Local"
+        return Path(local).expanduser() / "tunedeck" / "Cache"
     return Path(environment.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tunedeck"
 
 

@@ -8,11 +8,17 @@ from typing import Any, cast
 
 import pytest
 
+from bootstrap import packages
 from bootstrap.gpu import BACKENDS, Backend, Choice, choose, missing_parts
 from bootstrap.gpu_query import amd_name, nvidia_name, vulkan_name
 from bootstrap.say import SetupError
 
 _ALL_MISSING = {name: [f"{name}-toolkit"] for name in BACKENDS}
+
+
+@pytest.fixture(autouse=True)
+def on_debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "manager_here", lambda: packages.APT)
 
 
 def _with(*complete: str) -> dict[str, list[str]]:

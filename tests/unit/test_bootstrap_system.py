@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import system
+from bootstrap import packages, system
 from bootstrap.say import SetupError
 from bootstrap.system import (
     ENGINE_LIBRARIES,
@@ -26,6 +26,11 @@ from bootstrap.system import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def on_debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "manager_here", lambda: packages.APT)
 
 
 def _bootstrap(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:

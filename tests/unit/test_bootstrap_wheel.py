@@ -9,13 +9,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bootstrap import wheel
+from bootstrap import packages, wheel
 from bootstrap.process import output_of, run_whole
 from bootstrap.say import SetupError
 from bootstrap.wheel import cpu_identity, key_of, machine_facts, step_text, wheel_for
 
 _OPTIONS = ("-DGGML_RPC=ON", "-DGGML_CUDA=OFF")
 _FACTS = machine_facts("0.3.36", _OPTIONS) | {"compiler": "cc 12"}
+
+
+@pytest.fixture(autouse=True)
+def on_debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "manager_here", lambda: packages.APT)
 
 
 @pytest.mark.parametrize("fact", sorted(_FACTS))
