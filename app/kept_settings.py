@@ -6,7 +6,7 @@ The window never waits for the disk but once, at the start, before it is there.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -50,6 +50,7 @@ class KeptSettings(QObject):
         self._values, bad_values = values_in(found.document)
         engine = engine_settings_in(found.document)
         self._engine = engine.config
+        self._passing: dict[str, object] = {}
         self._sentences = (*found.sentences, *bad_values, *engine.sentences)
         known = self._document() | {"settings": engine.stored}
         self._writer = SettingsWriter(store, known, self._tried.emit)
@@ -171,15 +172,26 @@ class KeptSettings(QObject):
 
     # --- The engine's settings ----------------------------------------------------------
 
-    def start_config(self) -> EngineConfig:
+    def start_config(self, values: Mapping[str, object] | None = None) -> EngineConfig:
         """The engine's settings as kept; always a configuration that the rules allow.
 
         The model is not one of them, see ``last_model``.
+
+        Args:
+            values: Settings for this run alone, as the command line gives them: they go before
+                those kept, and are not kept themselves unless the user changes them.
+
+        Raises:
+            DomainError: If one of ``values`` cannot be taken.
         """
-        return self._engine
+        config = self._engine.with_values(dict(values or {}))
+        self._passing = {key: getattr(config, key) for key in values or {}}
+        return config
 
     def note_wanted(self, config: EngineConfig) -> None:
         """Keep what of ``config`` differs from the defaults."""
+        self._passing = {k: v for k, v in self._passing.items() if getattr(config, k) == v}
+        config = config.with_values({key: getattr(self._engine, key) for key in self._passing})
         if changed_settings(config) != changed_settings(self._engine):
             self._engine = config
             self.changed.emit("settings")

@@ -42,7 +42,7 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
     app = application()
     folders = own_folders()
     kept = KeptSettings(SettingsStore(folders.settings))
-    config = kept.start_config().with_values(dict(values))
+    config = kept.start_config(values)
     desk = Desk(config, kept=kept, store=ConversationStore(folders.conversations))
     window = _dressed_window(app, desk, theme)
     interrupts = Interrupts(app)

@@ -19,6 +19,7 @@ from app.storage.settings_merge import Document
 from app.storage.settings_store import SettingsStore
 from app.storage.storage_error import StorageError
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import errors_of
 
 pytestmark = pytest.mark.gui
@@ -334,3 +335,24 @@ def test_that_two_copies_keep_what_each_of_them_changed(start: Start, folder: Pa
     assert (third.theme, third.font_scale) == ("dark", 1.5)
     assert third.start_config() == EngineConfig().with_values({"slots": 8, "top_k": 7})
     assert third.recent_models == ["/m/second.gguf", "/m/first.gguf"]
+
+
+def test_that_settings_of_the_command_line_pass_unless_they_are_changed(
+    start: Start, folder: Path
+) -> None:
+    put(folder, settings={"slots": 8, "top_k": 12})
+    kept = start()
+    config = kept.start_config({"slots": 1, "top_p": 0.5, "model_path": "/m.gguf"})
+    assert (config.slots, config.top_p, config.top_k) == (1, 0.5, 12)
+    kept.note_wanted(config)
+    kept.note_wanted(config.with_values({"top_k": 13}))
+    kept.close()
+    assert on_disk(folder)["settings"] == {"slots": 8, "top_k": 13}
+    kept = start()
+    config = kept.start_config({"slots": 1})
+    kept.note_wanted(config.with_values({"slots": 2}))
+    kept.note_wanted(config)  # and back again, by hand this time
+    kept.close()
+    assert on_disk(folder)["settings"] == {"slots": 1, "top_k": 13}
+    with pytest.raises(DomainError):
+        start().start_config({"slots": 0})
