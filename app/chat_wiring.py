@@ -191,14 +191,14 @@ class ChatWiring(QObject):
         view = self._tabs.conversation(conversation_id)
         view.set_queued(None)
         if self._chats.conversation(conversation_id).turns[-1].starts_in_thought:
-            view.start_in_thought()
+            view.rows.start_in_thought()
 
     def _on_text_arrived(self, conversation_id: str, text: str) -> None:
         view = self._tabs.conversation(conversation_id)
         view.append_text(text)
         last = self._chats.conversation(conversation_id).last
         if last is not None and last.think_tok:
-            view.set_think_tok(last.think_tok)
+            view.rows.set_think_tok(last.think_tok)
 
     def _on_answer_finished(self, conversation_id: str, event: RequestFinished, _: Request) -> None:
         view = self._tabs.conversation(conversation_id)
@@ -207,7 +207,7 @@ class ChatWiring(QObject):
         view.finish_answer(answer_figures(event.timing), words, is_warning)
         last = conversation.last
         if last is not None and last.think_tok:
-            view.set_think_tok(last.think_tok)
+            view.rows.set_think_tok(last.think_tok)
         self._offer_continue(conversation)
         self._tabs.set_streaming(conversation_id, False)
 

@@ -90,6 +90,18 @@ class ChatRows(QObject):
         rows[-1].wake()
         return rows[-1].live if isinstance(rows[-1].live, AnswerView) else None
 
+    def start_in_thought(self) -> None:
+        """Say that the answer under way begins inside a thought that the template opened."""
+        answer = self.last_answer()
+        if answer is not None:
+            answer.start_in_thought()
+
+    def set_think_tok(self, think_tok: int) -> None:
+        """Say how many tokens of the newest answer were thought."""
+        answer = self.last_answer()
+        if answer is not None:
+            answer.set_think_tok(think_tok)
+
     def add(self, record: Record) -> None:
         """Put a message at the end."""
         self._area.add_row(MessageRow(record, self._build))

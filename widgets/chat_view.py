@@ -195,18 +195,6 @@ class ChatView(QWidget):
             raise RuntimeError("Text came for a conversation in which no answer is under way.")
         answer.append(text)
 
-    def start_in_thought(self) -> None:
-        """Say that the answer under way begins inside a thought that the template opened."""
-        answer = self._last_answer()
-        if answer is not None:
-            answer.start_in_thought()
-
-    def set_think_tok(self, think_tok: int) -> None:
-        """Say how many tokens of the newest answer were thought."""
-        answer = self._last_answer()
-        if answer is not None:
-            answer.set_think_tok(think_tok)
-
     def finish_answer(self, figures_text: str, reason_text: str | None, is_warning: bool) -> None:
         """End the answer under way.
 

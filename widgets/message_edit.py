@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -74,6 +74,14 @@ class MessageEditor(QWidget):
         """Allow sending, or not while an answer is under way or nothing can answer."""
         self._can_send = can_send
         self._show_state()
+
+    def event(self, event: QEvent) -> bool:
+        """Esc is meant for this, not for the answer that the conversation could stop."""
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc gives up; what was said stays."""
