@@ -9,6 +9,7 @@ from app.actions import Actions
 from engine_bridge.engine_state import EngineState
 from engine_bridge.settings.row import Group, Setting
 from engine_bridge.settings.table import SETTINGS
+from widgets.draft_button import DraftButton
 
 if TYPE_CHECKING:
     from app.window import Window
@@ -32,8 +33,17 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         return "" if session.work == "load" else "No model is being loaded."
 
     actions.add(
-        "model.open", "Open a model file…", "Ctrl+O", engine.ask_for_model, MODEL, words="gguf load"
+        "model.open",
+        "Choose a model…",
+        "Ctrl+O",
+        engine.ask_for_model,
+        MODEL,
+        words="open file gguf load recent folder picker",
     )
+    actions.add(
+        "draft.choose", "Choose what drafts…", "Ctrl+J, R", partial(_choose_draft, window), MODEL,
+        words="speculation draft model ngram",
+    )  # fmt: skip
     actions.add(
         "model.demo", "Load the demo model", "Ctrl+J, D", engine.load_demo, MODEL,
         words="gemma example",
@@ -46,6 +56,13 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         "engine.restart", "Restart the engine", "Ctrl+F5", engine.restart, MODEL,
         words="crash dead kill",
     )  # fmt: skip
+
+
+def _choose_draft(window: Window) -> None:
+    button = window.top.findChild(DraftButton)
+    if button is not None:
+        button.setFocus()
+        button.showMenu()
 
 
 def _add_change_actions(actions: Actions, window: Window) -> None:

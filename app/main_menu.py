@@ -15,7 +15,7 @@ _IDS = (
     _LINE,
     "theme.system", "theme.dark", "theme.light", _LINE,
     "text.larger", "text.smaller", "text.normal", _LINE,
-    "template.show", "help.keys", "help.about", "app.quit",
+    "template.show", "diagnostics.save", "help.keys", "help.about", "app.quit",
 )  # fmt: skip
 
 

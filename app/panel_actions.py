@@ -21,6 +21,10 @@ def add_panel_actions(actions: Actions, window: Window) -> None:
         "log.search", "Search the log", "Ctrl+J, F", partial(_search_log, window), LOG, words="find"
     )
     actions.add(
+        "diagnostics.save", "Save diagnostics…", "Ctrl+J, B", window.diagnostics.ask, LOG,
+        words="report bug versions hardware",
+    )  # fmt: skip
+    actions.add(
         "template.show", "See, change and try the chat template…", "Ctrl+J, T",
         window.template_wiring.open, LOG, words="jinja prompt roles",
     )  # fmt: skip

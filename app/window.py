@@ -24,11 +24,13 @@ from app.chat_actions import ChatActions
 from app.chat_wiring import ChatWiring
 from app.desk import Desk
 from app.desk_actions import add_desk_actions
+from app.diagnostics_wiring import DiagnosticsWiring
 from app.docks import Area, Docks
 from app.engine_wiring import EngineWiring
 from app.focus_areas import FocusAreas
 from app.help import Help
 from app.list_wiring import ListWiring
+from app.live_fold import LIVE, LiveFold
 from app.log_wiring import LogWiring
 from app.look import Look
 from app.main_menu import attach_menu
@@ -39,7 +41,6 @@ from app.view_actions import add_view_actions
 from app.window_memory import WindowMemory
 from engine_bridge.settings.table import SETTINGS
 from resources.tokens import (
-    FOLD_BELOW_PX,
     LIST_WIDTH_PX,
     LIVE_WIDTH_PX,
     LOG_HEIGHT_PX,
@@ -61,7 +62,7 @@ from widgets.tune_panel import TunePanel
 
 _MINIMUM_SIZE = (1024, 700)
 _START_SIZE = (1440, 900)
-_LIVE, _TUNE, _COMMAND, _LIST, _LOG = "live", "tune", "command", "conversations", "log"
+_TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
 _IS_LIVE_SHOWN = "is_live_shown"
 
 
@@ -108,8 +109,6 @@ class Window(QMainWindow):
         keeper = kept or desk.kept or Unkept()
         self._memory = WindowMemory(self, self.docks, keeper)
         self.look = Look(theme, keeper, self)
-        self._is_folded = False
-        self._is_live_wanted = True
         self._must_restore_again = True
         self._build()
         self.toast = Toast(self)
@@ -155,14 +154,11 @@ class Window(QMainWindow):
     @property
     def is_folded(self) -> bool:
         """Whether the live column stands in a tab behind the chat."""
-        return self._is_folded
+        return self._fold.is_folded
 
     def show_live(self) -> None:
         """Bring the charts to the front."""
-        if self._is_folded:
-            self._middle.setCurrentWidget(self.live)
-        else:
-            self.docks.show(_LIVE)
+        self._fold.show_live()
 
     def show_chat(self) -> None:
         """Bring the conversations to the front where the charts are folded over them."""
@@ -170,18 +166,16 @@ class Window(QMainWindow):
 
     def toggle_panel(self, name: str) -> None:
         """Open or close a panel; the folded charts and the chat change places."""
-        if name != _LIVE or not self._is_folded:
-            self.docks.toggle(name)
-        elif self._middle.currentWidget() is self.live:
-            self.show_chat()
+        if name == LIVE:
+            self._fold.toggle_live()
         else:
-            self.show_live()
+            self.docks.toggle(name)
 
     def go_to(self, name: str) -> None:
         """Give the keyboard to a part of the window, opened where it was closed."""
         if name == "chat":
             self.show_chat()
-        elif name == _LIVE:
+        elif name == LIVE:
             self.show_live()
         elif name in self.docks.names():
             self.docks.show(name)
@@ -201,17 +195,17 @@ class Window(QMainWindow):
 
     def reset_layout(self) -> None:
         """Put every panel where it stands at first."""
-        self._fold(False)
+        self._fold.set_folded(False)
         self.docks.reset()
         self.docks.set_sizes()
-        self._fold_by_width()
+        self._fold.follow_width()
 
     # --- What Qt says -------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fold the live column into a tab where the window is narrow."""
         super().resizeEvent(event)
-        self._fold_by_width()
+        self._fold.follow_width()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their sizes again: only now has a maximised window its own."""
@@ -250,6 +244,7 @@ class Window(QMainWindow):
         self.setCentralWidget(page)
         self.setContentsMargins(PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX)
         self._add_docks()
+        self._fold = LiveFold(self, self.docks, self._middle, self.live)
 
     def _add_docks(self) -> None:
         left, right, bottom = (
@@ -261,7 +256,7 @@ class Window(QMainWindow):
         for name, title, panel, area, is_shown, size_px in (
             (_LIST, "Conversations", self.conversations, left, has_room, LIST_WIDTH_PX),
             (_TUNE, "Tune", self.tune, left, True, TUNE_WIDTH_PX),
-            (_LIVE, "Live", self.live, right, True, LIVE_WIDTH_PX),
+            (LIVE, "Live", self.live, right, True, LIVE_WIDTH_PX),
             (_LOG, "Log", self.log, bottom, False, LOG_HEIGHT_PX),
         ):
             self.add_dock(name, title, panel, area, is_shown=is_shown, size_px=size_px)
@@ -276,6 +271,7 @@ class Window(QMainWindow):
         self.log_wiring = LogWiring(desk, self.log, self)
         self.chart_wiring = ChartWiring(self.live, self)
         self.template_wiring = TemplateWiring(desk, self.chat.current_id, self)
+        self.template_wiring.notes_changed.connect(self.tune_wiring.command_wiring.set_notes)
         self.list_wiring: ListWiring | None = None
         if desk.keeping is not None:
             self.list_wiring = ListWiring(
@@ -284,8 +280,27 @@ class Window(QMainWindow):
             self.list_wiring.conversation_shown.connect(self._on_conversation_shown)
         else:
             self.conversations.set_failed("Conversations are not kept in this window.")
+        self.diagnostics = DiagnosticsWiring(desk, self.log_wiring, self)
+        self.log.save_requested.connect(self.diagnostics.ask)
+        self.diagnostics.saved.connect(lambda path: self.say(f"Saved to {path}"))
+        self.diagnostics.failed.connect(self.say)
+        self._wire_what_is_kept()
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
         desk.hardware_measured.connect(self._on_hardware_measured)
+
+    def _wire_what_is_kept(self) -> None:
+        """Whatever befalls the user's files is told, and stands in the log."""
+        kept, keeping = self.desk.kept, self.desk.keeping
+        if kept is not None:
+            self.tune_wiring.command_wiring.remember(kept)
+            kept.failed.connect(self._on_files_failed)
+            kept.recovered.connect(self.say)
+            for sentence in kept.sentences:
+                self._on_files_failed(sentence)
+        if keeping is not None:
+            keeping.failed.connect(self._on_files_failed)
+            keeping.damaged_found.connect(lambda found: self._on_files_failed(" ".join(found)))
+            keeping.noted.connect(self.say)
 
     def _add_areas(self) -> None:
         app = QApplication.instance()
@@ -296,7 +311,7 @@ class Window(QMainWindow):
         self.areas.add(_LIST, self.docks.dock(_LIST), lambda: self.conversations.view)
         self.areas.add(_TUNE, self.docks.dock(_TUNE), lambda: self.tune.rows()[0].control.main)
         self.areas.add("chat", self.chat, self._composer)
-        self.areas.add(_LIVE, self.live)
+        self.areas.add(LIVE, self.live)
         self.areas.add(_LOG, self.docks.dock(_LOG))
         self.areas.add(_COMMAND, self.docks.dock(_COMMAND))
 
@@ -317,35 +332,14 @@ class Window(QMainWindow):
         if idle is not None:
             self.live.note_idle_cores(idle)
 
+    def _on_files_failed(self, sentence: str) -> None:
+        # A title of a conversation may stand in it, and the log is given away.
+        self.log_wiring.note("Something could not be read or saved; the window said what.", "error")
+        self.say(sentence)
+
     def _on_conversation_shown(self, _: str) -> None:
         self.show_chat()
         self.areas.go("chat")
-
-    # --- Folding ------------------------------------------------------------------------
-
-    def _fold_by_width(self) -> None:
-        dock = self.docks.dock(_LIVE)
-        is_column = not dock.isFloating() and self.dockWidgetArea(dock) in (
-            Area.LeftDockWidgetArea,
-            Area.RightDockWidgetArea,
-        )
-        self._fold(self.width() < FOLD_BELOW_PX and (is_column or self._is_folded))
-
-    def _fold(self, is_narrow: bool) -> None:
-        if is_narrow == self._is_folded:
-            return
-        dock = self.docks.dock(_LIVE)
-        if is_narrow:
-            self._is_live_wanted = self.docks.is_shown(_LIVE)
-        self._is_folded = is_narrow
-        if is_narrow:
-            dock.hide()
-            self._middle.addTab(self.live, "Live")
-        else:
-            dock.setWidget(self.live)
-            self.live.show()
-            dock.setVisible(self._is_live_wanted)
-        self._middle.tabBar().setVisible(is_narrow)
 
     # --- What is remembered -------------------------------------------------------------
 
@@ -354,14 +348,13 @@ class Window(QMainWindow):
         self._restore_docks()
 
     def _restore_docks(self) -> None:
-        self._fold(False)
+        self._fold.set_folded(False)
         if not self._memory.restore_docks():
             self.docks.set_sizes()
         elif self._memory.text(_IS_LIVE_SHOWN):
             # It was folded: the docks alone would say that it was closed.
-            self.docks.dock(_LIVE).show()
-        self._fold_by_width()
+            self.docks.dock(LIVE).show()
+        self._fold.follow_width()
 
     def _note(self) -> None:
-        is_live_shown = self._is_live_wanted if self._is_folded else self.docks.is_shown(_LIVE)
-        self._memory.note(**{_IS_LIVE_SHOWN: "yes" if is_live_shown else ""})
+        self._memory.note(**{_IS_LIVE_SHOWN: "yes" if self._fold.is_live_shown else ""})

@@ -1,0 +1,78 @@
+"""In a narrow window the live column stands in a tab beside the conversation."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+
+from app.docks import Area, Docks
+from resources.tokens import FOLD_BELOW_PX
+
+LIVE = "live"
+
+
+class LiveFold:
+    """Moves the charts between their dock and a tab."""
+
+    def __init__(
+        self, window: QMainWindow, docks: Docks, middle: QTabWidget, live: QWidget
+    ) -> None:
+        """Begin with the charts in their dock."""
+        self._window = window
+        self._docks = docks
+        self._middle = middle
+        self._live = live
+        self._is_folded = False
+        self._is_wanted = True
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the charts stand in a tab."""
+        return self._is_folded
+
+    @property
+    def is_live_shown(self) -> bool:
+        """Whether the dock is open, or would be in a wider window."""
+        return self._is_wanted if self._is_folded else self._docks.is_shown(LIVE)
+
+    def follow_width(self) -> None:
+        """Fold or unfold as the window's width asks for; what is no column stays."""
+        dock = self._docks.dock(LIVE)
+        area = self._window.dockWidgetArea(dock)
+        is_column = not dock.isFloating() and area in (
+            Area.LeftDockWidgetArea,
+            Area.RightDockWidgetArea,
+        )
+        is_narrow = self._window.width() < FOLD_BELOW_PX
+        self.set_folded(is_narrow and (is_column or self._is_folded))
+
+    def set_folded(self, is_folded: bool) -> None:
+        """Put the charts into the tab, or back into the dock."""
+        if is_folded == self._is_folded:
+            return
+        dock = self._docks.dock(LIVE)
+        if is_folded:
+            self._is_wanted = self._docks.is_shown(LIVE)
+            dock.hide()
+            self._middle.addTab(self._live, "Live")
+        else:
+            dock.setWidget(self._live)
+            self._live.show()
+            dock.setVisible(self._is_wanted)
+        self._is_folded = is_folded
+        self._middle.tabBar().setVisible(is_folded)
+
+    def show_live(self) -> None:
+        """Bring the charts to the front."""
+        if self._is_folded:
+            self._middle.setCurrentWidget(self._live)
+        else:
+            self._docks.show(LIVE)
+
+    def toggle_live(self) -> None:
+        """Open or close the dock; in the tab, charts and conversation change places."""
+        if not self._is_folded:
+            self._docks.toggle(LIVE)
+        elif self._middle.currentWidget() is self._live:
+            self._middle.setCurrentIndex(0)
+        else:
+            self._middle.setCurrentWidget(self._live)
