@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from typing import cast
 
+import msgspec
 import pytest
 
 from app.chats import Chats
+from app.conversation import Conversation
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import (
     Cancel,
@@ -12,6 +14,7 @@ from engine_bridge.protocol import (
     Generate,
     Refused,
     RequestFinished,
+    RequestStarted,
     RequestTiming,
     TokensDelivered,
 )
@@ -142,3 +145,136 @@ def test_that_nothing_is_said_of_a_conversation_that_was_closed(
     client.event_received.emit(RequestFinished(number, "cancelled", "", TIMING, 12))
     assert not said
     assert chats.answering_count() == 0
+
+
+def answered(chats: Chats, client: FakeClient, conversation_id: str, text: str) -> None:
+    """Bring the answer under way to its end."""
+    number = sent(client).request_id
+    client.event_received.emit(TokensDelivered(number, text, (1,), (1,), 2))
+    client.event_received.emit(RequestFinished(number, "end", "", TIMING, 12))
+
+
+def touched(chats: Chats) -> list[str]:
+    names: list[str] = []
+    chats.conversation_touched.connect(names.append)
+    return names
+
+
+def test_that_everything_worth_storing_is_told(chats: Chats, client: FakeClient) -> None:
+    conversation = chats.open()
+    names = touched(chats)
+
+    def told() -> bool:
+        was = bool(names)
+        assert set(names) <= {conversation.id}
+        names.clear()
+        return was
+
+    chats.set_system_prompt(conversation.id, "Be brief.")
+    assert told()
+    chats.set_system_prompt(conversation.id, "Be brief.")
+    assert not told()
+    chats.rename(conversation.id, "  My\n chat ")
+    assert conversation.title == "My chat"
+    assert told()
+    chats.send(conversation.id, "one")
+    assert told()
+    number = sent(client).request_id
+    client.event_received.emit(TokensDelivered(number, "A", (1,), (1,), 2))
+    assert told()
+    client.event_received.emit(RequestFinished(number, "end", "", TIMING, 12))
+    assert told()
+    chats.answer_again(conversation.id, 2)
+    answered(chats, client, conversation.id, "B")
+    assert told()
+    chats.choose(conversation.id, 2)
+    assert told()
+
+
+def test_that_an_answer_keeps_its_figures_its_model_and_its_end(
+    chats: Chats, client: FakeClient
+) -> None:
+    chats.model_name = "Toy"
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    number = sent(client).request_id
+    timing = msgspec.structs.replace(TIMING, think_tok=3)
+    client.event_received.emit(RequestFinished(number, "token_limit", "", timing, 12))
+    last = conversation.turns[-1]
+    assert (last.model, last.end, last.think_tok) == ("Toy", "token_limit", 3)
+    assert "5 new (3 thought)" in last.figures
+    assert last.note == "The limit of 5 new tokens is reached."
+
+
+def test_that_another_answer_is_asked_for_with_what_came_before_only(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    answered(chats, client, conversation.id, "A")
+    shown: list[str] = []
+    chats.branch_changed.connect(shown.append)
+    chats.answer_again(conversation.id, 2)
+    command = sent(client)
+    assert [m.content for m in command.messages] == ["one"]
+    assert command.conversation_id == conversation.id
+    assert shown == [conversation.id]
+    answered(chats, client, conversation.id, "B")
+    assert [turn.text for turn in conversation.turns] == ["one", "B"]
+
+
+def test_that_a_question_put_otherwise_is_sent(chats: Chats, client: FakeClient) -> None:
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    answered(chats, client, conversation.id, "A")
+    titles: list[str] = []
+    chats.title_changed.connect(lambda _, title: titles.append(title))
+    chats.ask_instead(conversation.id, 1, "uno")
+    assert [m.content for m in sent(client).messages] == ["uno"]
+    assert titles == ["uno"]
+
+
+def test_that_nothing_branches_while_an_answer_is_under_way(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    count = len(client.sent)
+    chats.answer_again(conversation.id, 2)
+    chats.ask_instead(conversation.id, 1, "uno")
+    chats.choose(conversation.id, 1)
+    assert len(client.sent) == count
+    assert len(conversation.tree) == 2
+
+
+def test_that_a_stored_conversation_is_taken_up(chats: Chats, client: FakeClient) -> None:
+    stored = Conversation("stored", 1)
+    stored.ask("one")
+    stored.append("so far")
+    names = touched(chats)
+    chats.adopt(stored)
+    assert (stored.last and stored.last.end) == "failed"
+    assert names == ["stored"]
+    chats.go_on("stored")
+    assert sent(client).continue_answer
+    other = Conversation("stored", 9)
+    chats.adopt(other)
+    assert chats.conversation("stored") is stored
+
+
+def test_that_thoughts_add_up_over_a_continued_answer(chats: Chats, client: FakeClient) -> None:
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    number = sent(client).request_id
+    started = RequestStarted(number, 0, 5, 0, "", 0, starts_in_thought=True)
+    client.event_received.emit(started)
+    client.event_received.emit(TokensDelivered(number, "Hm", (1,), (1,), 2, think_tok=2))
+    timing = msgspec.structs.replace(TIMING, think_tok=4)
+    client.event_received.emit(RequestFinished(number, "token_limit", "", timing, 12))
+    chats.go_on(conversation.id)
+    number = sent(client).request_id
+    client.event_received.emit(RequestStarted(number, 0, 5, 0, "", 0))
+    client.event_received.emit(TokensDelivered(number, "m", (1,), (1,), 2, think_tok=1))
+    last = conversation.turns[-1]
+    assert last.think_tok == 5
+    assert last.starts_in_thought

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from app.conversation import Conversation
 from engine_bridge.protocol import ChatMessage
 
@@ -101,3 +103,76 @@ def test_that_a_question_with_an_answer_is_not_taken_back() -> None:
     conversation.finish("failed")
     assert conversation.take_back() == ""
     assert len(conversation.turns) == 2
+
+
+def answered(conversation: Conversation, question: str, answer: str) -> None:
+    conversation.ask(question, "Toy")
+    conversation.append(answer)
+    conversation.finish("end", "TTFT 1 s")
+
+
+def test_that_another_answer_stands_beside_the_old_one() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "Why?", "Because.")
+    conversation.answer_again(2, "Other")
+    conversation.append("No reason.")
+    conversation.finish("end")
+    assert [turn.text for turn in conversation.turns] == ["Why?", "No reason."]
+    assert conversation.siblings(3) == (2, 3)
+    conversation.choose(2)
+    assert [turn.text for turn in conversation.turns] == ["Why?", "Because."]
+    assert [turn.model for turn in conversation.tree.values()] == ["", "Toy", "Other"]
+
+
+def test_that_a_question_put_otherwise_leaves_what_followed_the_old_one() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    answered(conversation, "two", "2")
+    conversation.ask_instead(1, "uno")
+    conversation.append("I")
+    conversation.finish("end")
+    assert [turn.text for turn in conversation.turns] == ["uno", "I"]
+    conversation.choose(1)
+    assert [turn.text for turn in conversation.turns] == ["one", "1", "two", "2"]
+
+
+def test_that_a_refused_second_answer_brings_the_first_one_back() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    answered(conversation, "two", "2")
+    conversation.answer_again(2)
+    conversation.finish("failed")
+    assert conversation.take_back() == ""
+    assert [turn.text for turn in conversation.turns] == ["one", "1", "two", "2"]
+    assert len(conversation.tree) == 4
+
+
+def test_that_a_refused_question_put_otherwise_brings_the_old_one_back() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    answered(conversation, "two", "2")
+    conversation.ask_instead(1, "far too long")
+    conversation.finish("failed")
+    assert conversation.take_back() == "far too long"
+    assert [turn.text for turn in conversation.turns] == ["one", "1", "two", "2"]
+
+
+def test_that_branches_are_not_changed_while_an_answer_is_written() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    conversation.ask("two")
+    for change in (
+        lambda: conversation.choose(1),
+        lambda: conversation.answer_again(2),
+        lambda: conversation.ask_instead(1, "uno"),
+    ):
+        with pytest.raises(ValueError, match="being written"):
+            change()
+    assert conversation.is_answering
+
+
+def test_that_only_the_branch_shown_is_told_to_the_engine() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    conversation.answer_again(2)
+    assert conversation.to_messages() == (ChatMessage("user", "one"),)
