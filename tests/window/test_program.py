@@ -83,6 +83,19 @@ def test_that_export_writes_a_line_and_names_what_it_leaves_behind(tiny_path: Pa
     assert "prefill_chunk_tok" in answer["not_carried"]
 
 
+def test_that_export_quotes_for_the_shell_that_is_named(tmp_path: Path, tiny_path: Path) -> None:
+    model = tmp_path / "it's mine.gguf"
+    model.symlink_to(tiny_path)
+    lines = {}
+    for shell in ("posix", "cmd", "powershell"):
+        done = run("export", str(model), "--shell", shell, "--lines")
+        assert done.returncode == 0, done.stderr
+        lines[shell] = done.stdout.splitlines()
+    assert lines["posix"][:2] == ["llama-server \\", f"  -m '{tmp_path}/it'\"'\"'s mine.gguf' \\"]
+    assert lines["cmd"][:2] == ["llama-server ^", f'  -m "{model}" ^']
+    assert lines["powershell"][:2] == ["llama-server `", f"  -m '{tmp_path}/it''s mine.gguf' `"]
+
+
 @pytest.mark.parametrize("command", ["plan", "export"])
 def test_that_a_file_that_is_no_model_is_one_sentence(tmp_path: Path, command: str) -> None:
     broken = tmp_path / "broken.gguf"

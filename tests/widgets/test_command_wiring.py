@@ -1,0 +1,108 @@
+"""The command line for the engine and the shell that were chosen, now and the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.command_wiring import CommandWiring
+from app.desk import Desk
+from app.kept_settings import KeptSettings
+from app.storage.settings_store import SettingsStore
+from engine_bridge.settings.config import EngineConfig
+from widgets.command_bar import CommandBar
+
+pytestmark = pytest.mark.gui
+MODEL = "/data/my models/$best.gguf"
+
+
+@pytest.fixture
+def desk(qtbot: QtBot) -> Iterator[Desk]:
+    made = Desk(EngineConfig().with_values({"model_path": MODEL}))
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+@pytest.fixture
+def bar(shown: Callable[[QWidget], None]) -> CommandBar:
+    made = CommandBar()
+    shown(made)
+    return made
+
+
+@pytest.fixture
+def wiring(desk: Desk, bar: CommandBar) -> CommandWiring:
+    made = CommandWiring(desk, bar, bar)
+    made.refresh()
+    return made
+
+
+@pytest.fixture
+def kept(tmp_path: Path, qtbot: QtBot) -> Iterator[KeptSettings]:
+    made = KeptSettings(SettingsStore(tmp_path))
+    yield made
+    made.close()
+
+
+def choose(bar: CommandBar, number: int, text: str) -> None:
+    bar.findChildren(QComboBox)[number].setCurrentText(text)
+
+
+def chosen(bar: CommandBar) -> list[str]:
+    return [box.currentText() for box in bar.findChildren(QComboBox)]
+
+
+@pytest.mark.parametrize(
+    ("shell", "quoted"),
+    [
+        ("POSIX sh", "'/data/my models/$best.gguf'"),
+        ("cmd.exe", '"/data/my models/$best.gguf"'),
+        ("PowerShell", "'/data/my models/$best.gguf'"),
+    ],
+)
+def test_that_the_line_is_for_the_shell_chosen(
+    wiring: CommandWiring, bar: CommandBar, shell: str, quoted: str
+) -> None:
+    choose(bar, 1, "cmd.exe")
+    choose(bar, 1, shell)
+    assert f"llama serve -m {quoted} -c 16384" in bar.text()
+    choose(bar, 0, "llama-server")
+    assert bar.text().startswith(f"llama-server -m {quoted}")
+
+
+def test_that_a_name_that_a_shell_cannot_be_given_is_told_and_another_shell_helps(
+    wiring: CommandWiring, bar: CommandBar, desk: Desk
+) -> None:
+    desk.session.want({"model_path": "/two\nlines.gguf"})
+    choose(bar, 1, "cmd.exe")
+    assert bar.text() == ""
+    assert any("Rename the file" in label.text() for label in bar.findChildren(QLabel))
+    choose(bar, 1, "POSIX sh")
+    assert "'/two\nlines.gguf'" in bar.text()
+
+
+def test_that_the_choice_is_there_the_next_time(
+    wiring: CommandWiring, bar: CommandBar, desk: Desk, kept: KeptSettings
+) -> None:
+    wiring.remember(kept)
+    choose(bar, 0, "llama-server")
+    choose(bar, 1, "PowerShell")
+    assert (kept.command_target, kept.command_shell) == ("llama-server", "powershell")
+    again = CommandBar(parent=bar)
+    CommandWiring(desk, again, again).remember(kept)
+    assert chosen(again) == ["llama-server", "PowerShell"]
+    assert again.text().startswith("llama-server ")
+
+
+def test_that_an_engine_that_is_gone_is_not_chosen(
+    wiring: CommandWiring, bar: CommandBar, kept: KeptSettings
+) -> None:
+    before = chosen(bar)
+    kept.command_target = "an engine of another version"
+    wiring.remember(kept)
+    assert chosen(bar) == before
