@@ -28,7 +28,7 @@ STRICT = (
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[TemplateRenderer]:
-    made = TemplateRenderer()
+    made = TemplateRenderer(deadline_s=60.0)  # a loaded machine is slow, not wrong
     made.start()
     yield made
     made.close()

@@ -35,9 +35,16 @@ STRICT = (
 
 
 @pytest.fixture
-def chat() -> Iterator[InProcess]:
+def trials() -> TemplateRenderer:
+    """What renders the samples; patient, as the machine may be loaded."""
+    return TemplateRenderer(deadline_s=60.0)
+
+
+@pytest.fixture
+def chat(trials: TemplateRenderer) -> Iterator[InProcess]:
     renderer = TemplateRenderer(deadline_s=60.0)
     with InProcess(renderer) as in_process:
+        in_process.loop._templates._make_renderer = lambda: trials
         yield in_process
     renderer.close()
 
@@ -163,13 +170,15 @@ def test_that_a_thinking_switch_is_tried(chat: InProcess, tiny_chat_path: Path) 
 
 
 def test_that_an_endless_template_is_stopped_and_the_next_one_tried(
-    chat: InProcess, tiny_chat_path: Path
+    chat: InProcess, tiny_chat_path: Path, trials: TemplateRenderer
 ) -> None:
     chat.load(tiny_config(tiny_chat_path))
+    trials._deadline_s = 1.0
     endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
     answer = _checked(chat, endless)
     assert "did not finish" in answer.error
     assert answer.pieces == ()
+    trials._deadline_s = 60.0
     assert not _checked(chat, CHATML).error
 
 
