@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from resources.chat_tokens import COMPOSER_MAX_LINES
 from resources.tokens import DARK
-from widgets.attached_text import Attached
+from widgets.attached_text import Attached, message_text
 from widgets.composer import Composer, Draft
 from widgets.composer_chip import PasteChip
 from widgets.composer_paste import FOLD_CHARS, cleaned, described
@@ -237,3 +237,50 @@ def test_that_a_text_is_described_by_size_and_lines(text: str, words: str) -> No
 def test_that_a_clean_text_is_the_same_object() -> None:
     text = "nothing to do\there\n"
     assert cleaned(text).text is text
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def test_that_an_attached_file_is_shown_and_sent_under_its_name(composer: Composer) -> None:
+    sent = sent_by(composer)
+    composer.attach(Attached("notes & more.txt", "one\ntwo\n"))
+    [chip] = chips_shown(composer, 1)
+    assert chip.preview_button.text() == "notes && more.txt · 8 B · 2 lines"
+    assert chip.accessibleName() == "notes & more.txt · 8 B · 2 lines"
+    QTest.keyClicks(composer.editor, "Sum up")
+    assert composer.size_bytes() == 8 + len("Sum up")
+    composer.submit()
+    assert sent == ["File: notes & more.txt\n```txt\none\ntwo\n```\n\nSum up"]
+
+
+def test_that_a_long_name_keeps_its_end(composer: Composer) -> None:
+    composer.attach(Attached("x" * 200 + ".py", "1"))
+    [chip] = chips_shown(composer, 1)
+    assert len(chip.preview_button.text()) < 80
+    assert "….py" in chip.preview_button.text() or "xxx.py" in chip.preview_button.text()
+    assert chip.accessibleName().startswith("x" * 200 + ".py")
+
+
+def test_that_pasted_files_are_told_and_not_written(composer: Composer) -> None:
+    told: list[object] = []
+    composer.files_pasted.connect(told.append)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/some/notes.txt"), QUrl("https://example.org/x")])
+    assert composer.editor.canInsertFromMimeData(data)
+    composer.editor.insertFromMimeData(data)
+    assert told == [["/some/notes.txt"]]
+    assert composer.draft() == Draft()
+
+
+def test_that_trouble_is_said_until_the_draft_changes(composer: Composer) -> None:
+    composer.show_trouble("photo.png is not a text file.")
+    assert composer.trouble_label.isVisible()
+    QTest.keyClicks(composer.editor, "x")
+    assert not composer.trouble_label.isVisible()
+
+
+def test_that_a_message_comes_back_with_its_files(composer: Composer) -> None:
+    files = (Attached("a.txt", "one"), Attached("b.txt", "two"))
+    assert composer.set_draft_text(message_text(files, "Compare"))
+    assert composer.draft() == Draft("Compare", files)
