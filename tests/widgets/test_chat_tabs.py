@@ -154,6 +154,24 @@ def test_that_a_palette_reaches_new_and_old_conversations(tabs: ChatTabs) -> Non
     assert tabs.conversation("d").composer.button.isVisible()
 
 
+def test_that_hidden_conversations_change_colours_when_they_are_seen(
+    tabs: ChatTabs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dressed: list[str] = []
+    for name in "abc":
+        monkeypatch.setattr(
+            tabs.conversation(name), "set_palette", lambda _, name=name: dressed.append(name)
+        )
+    tabs.set_palette(LIGHT)
+    assert dressed == ["c"]
+    tabs.set_current("a")
+    tabs.set_current("c")
+    tabs.set_current("a")
+    assert dressed == ["c", "a"]
+    tabs.remove_conversation("b")
+    assert dressed == ["c", "a"]
+
+
 @pytest.mark.parametrize("count", [4, 6])
 def test_that_titles_are_shortened_at_their_end_only(tabs: ChatTabs, count: int) -> None:
     tabs.resize(560, 400)
