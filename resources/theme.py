@@ -211,6 +211,7 @@ QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
     color: {p.text}; background: {p.raised};
 }}
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role="quiet"]:disabled {{ color: {faint}; background: transparent; }}
 QPushButton[role="link"] {{
     color: {p.accent}; background: transparent; border-color: transparent; text-align: left;
     padding: 0; min-height: 0;
@@ -300,6 +301,9 @@ QPlainTextEdit[role="command"] {{
 QPlainTextEdit[role="command"]:focus {{ border-color: {p.accent}; }}
 QTextEdit[role="bare"], QTextBrowser[role="bare"], QPlainTextEdit[role="bare"] {{
     background: transparent; border: none; padding: 0;
+}}
+QTextBrowser[role="bare-muted"] {{
+    color: {p.muted}; background: transparent; border: none; padding: 0;
 }}
 QComboBox::drop-down {{
     subcontrol-origin: border; subcontrol-position: center right;

@@ -54,6 +54,7 @@ class MarkdownBody(QWidget):
         self.parts: list[TextRun | CodeBlock] = []
         self._is_paint_awaited = False
         self._focus_before: QWidget | None = None
+        self._role = "bare"
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(2 * STEP_PX)
@@ -62,6 +63,10 @@ class MarkdownBody(QWidget):
     def has_pending(self) -> bool:
         """Whether text has come that is not shown yet."""
         return bool(self._pending)
+
+    def be_muted(self) -> None:
+        """Show text in the colour of what is beside the point."""
+        self._role = "bare-muted"
 
     def belong_to(self, owner: QWidget, focus_before: QWidget) -> None:
         """Let Ctrl+A take all of ``owner``; copy buttons are reached before ``focus_before``."""
@@ -141,6 +146,7 @@ class MarkdownBody(QWidget):
     def _prose_run(self) -> TextRun:
         if self._run is None or self._run.is_full:
             run = TextRun(self._palette)
+            run.setProperty("role", self._role)
             run.link_activated.connect(self.link_activated)
             self._add(run)
             self._run = run

@@ -48,6 +48,7 @@ class ThoughtView(QWidget):
         self._is_thinking = True
         self._is_chosen = False
         self.body = MarkdownBody(palette, selection)
+        self.body.be_muted()
         self.body.setVisible(is_open)
         self.button = QPushButton()
         self.button.setCheckable(True)
