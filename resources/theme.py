@@ -211,7 +211,7 @@ QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
     color: {p.text}; background: {p.raised};
 }}
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
-QPushButton[role="quiet"]:disabled {{ color: {faint}; background: transparent; }}
+QPushButton[role="quiet"]:disabled {{ color: {p.faint}; background: transparent; }}
 QPushButton[role="link"] {{
     color: {p.accent}; background: transparent; border-color: transparent; text-align: left;
     padding: 0; min-height: 0;
