@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from engine_bridge.child.template import TemplateRenderer
 from engine_bridge.protocol import (
     ChatMessage,
     CheckTemplate,
+    Event,
     Refused,
     SetTemplate,
     TemplateChecked,
@@ -45,8 +47,16 @@ def chat(trials: TemplateRenderer) -> Iterator[InProcess]:
     renderer = TemplateRenderer(deadline_s=60.0)
     with InProcess(renderer) as in_process:
         in_process.loop._templates._make_renderer = lambda: trials
+        in_process.loop._templates._emit = partial(_answer, in_process)
         yield in_process
     renderer.close()
+
+
+def _answer(chat: InProcess, event: Event) -> None:
+    """Take an answer of the checker's thread, and wake the loop that sleeps for a second."""
+    chat.events.append(event)
+    with chat.inbox._filled:
+        chat.inbox._filled.notify()
 
 
 def _checked(chat: InProcess, template: str, **rest: object) -> TemplateChecked:
