@@ -71,10 +71,10 @@ class LivePanel(QWidget):
         self._drawn_s = self._words_s = self._drawn_until_s = float("-inf")
         self.time_view = TimeView(self, time.time() - clock_ns() / 1e9)
         self.time_bar = TimeBar(self.time_view)
-        self.memory = MemoryChart()
-        self.bandwidth = BandwidthChart()
-        self.ttft = TtftChart()
-        self.tpot = TpotChart()
+        self.memory = MemoryChart(self.time_view)
+        self.bandwidth = BandwidthChart(self.time_view)
+        self.ttft = TtftChart(self.time_view)
+        self.tpot = TpotChart(self.time_view)
         self.charts = (self.memory, self.bandwidth, self.ttft, self.tpot)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
@@ -96,7 +96,6 @@ class LivePanel(QWidget):
         self.set_rate_hz(RATE_HZ)
 
     def _connect(self, chart: MemoryChart | BandwidthChart | TtftChart | TpotChart) -> None:
-        chart.share_time(self.time_view)
         chart.change_requested.connect(self.show_change)
         chart.table_requested.connect(lambda: self.show_table(chart))
         chart.export_requested.connect(

@@ -104,7 +104,8 @@ def painted(chart: AnyChart, colour: str) -> npt.NDArray[np.bool_]:
 
 
 def rgb(colour: str) -> Floats:
-    return np.array(QColor(colour).getRgb()[:3], dtype=np.float64)
+    ink = QColor(colour)
+    return np.array([ink.red(), ink.green(), ink.blue()], dtype=np.float64)
 
 
 def column_of(chart: AnyChart, time_s: float) -> int:

@@ -282,6 +282,8 @@ def test_that_dragging_pans_and_a_double_click_resets(working: LivePanel) -> Non
     working.time_view.show_length(30.0)
     settle()
     mouse(working, QEvent.Type.MouseButtonPress, 0.5, is_down=True)
+    mouse(working, QEvent.Type.MouseMove, 0.503, is_down=True)  # a hand that shakes
+    assert working.time_view.is_following
     mouse(working, QEvent.Type.MouseMove, 0.75, is_down=True)
     mouse(working, QEvent.Type.MouseButtonRelease, 0.75, is_down=False)
     (until_s,) = rights(working)

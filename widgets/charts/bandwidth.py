@@ -10,6 +10,7 @@ from widgets.charts.line import highest
 from widgets.charts.picture import Level, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
+from widgets.charts.time_view import TimeView
 from widgets.charts.words import gb_per_s, number, tok_per_s
 
 # A value older than this is shown as the last one, not as the present one.
@@ -19,14 +20,15 @@ _STALE_AFTER_S = 2.0
 class BandwidthChart(ChartFrame[BandwidthView]):
     """Bytes that decode reads per second."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Make an empty chart."""
+    def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
+        """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
             "Bandwidth",
             Unit("GB/s", 1e-9),
             1.0,
             "The bytes that decode reads appear here while a model writes.",
             ("bandwidth", "mbu", "ceiling"),
+            time_view=time_view,
             parent=parent,
         )
         self._view = BandwidthView()

@@ -65,6 +65,7 @@ class ChartFrame(QFrame, Generic[View]):
         definitions: Sequence[str],
         *,
         has_legend_below: bool = False,
+        time_view: TimeView | None = None,
         parent: QWidget | None = None,
     ) -> None:
         """Make an empty chart.
@@ -76,14 +77,15 @@ class ChartFrame(QFrame, Generic[View]):
             empty_text: What will appear and when, while there is nothing to draw.
             definitions: Keys of ``DEFINITIONS`` that the title's tooltip explains.
             has_legend_below: Whether the legend follows the muted line instead of the title.
+            time_view: Shared with other charts; None for one of its own.
             parent: The parent widget.
         """
         super().__init__(parent)
-        self.plot = plot = TimePlot(floor, unit.per_value)
+        self._time_view = TimeView(self) if time_view is None else time_view
+        self.plot = plot = TimePlot(self._time_view, floor, unit.per_value)
         self.colours = DARK
         self._unit = unit
         self._has_legend_below = has_legend_below
-        self._time_view = TimeView(self)
         self._note_text = self._description = ""
         self._cursor_lines: list[str] = []
         set_role(self, "panel")
@@ -114,6 +116,7 @@ class ChartFrame(QFrame, Generic[View]):
         self.menu.export_requested.connect(self.export_requested)
         self._lay_out()
         plot.set_blank(True)
+        self._time_view.cursor_moved.connect(self._show_note)
         self.setAccessibleDescription(f"{empty_text} {_KEYS}")
 
     def _lay_out(self) -> None:
@@ -144,13 +147,6 @@ class ChartFrame(QFrame, Generic[View]):
         layout.addWidget(self.plot, 1)
 
     # --- What is shown ------------------------------------------------------------------
-
-    def share_time(self, time_view: TimeView) -> None:
-        """Be navigated together with other charts."""
-        self._time_view.deleteLater()
-        self._time_view = time_view
-        self.plot.share_time(time_view)
-        time_view.cursor_moved.connect(self._show_note)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""

@@ -12,6 +12,7 @@ from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import Floats, highest
 from widgets.charts.picture import Level, Picture, Series, value_near
 from widgets.charts.sheet import Unit
+from widgets.charts.time_view import TimeView
 from widgets.charts.words import gib, signed_gib
 from widgets.legend_line import Entry
 
@@ -35,8 +36,8 @@ _NAMES = {
 class MemoryChart(ChartFrame[MemoryView]):
     """Who holds how much of the memory."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Make an empty chart."""
+    def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
+        """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
             "Memory",
             Unit("GiB", 1 / (1 << 30)),
@@ -44,6 +45,7 @@ class MemoryChart(ChartFrame[MemoryView]):
             "Who holds how much memory appears with the first reading, about a second after start.",
             ("memory", "unexplained"),
             has_legend_below=True,
+            time_view=time_view,
             parent=parent,
         )
         self._view = MemoryView()

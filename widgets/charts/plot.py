@@ -33,6 +33,7 @@ from widgets.charts.geometry import Geometry
 from widgets.charts.marks import Change, changes, paint_changes
 from widgets.charts.picture import Picture, value_near
 from widgets.charts.scale import SteadyTop, ticks
+from widgets.charts.time_pointer import TimePointer
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.theme import small_font
@@ -42,8 +43,6 @@ LINE_PX = 1.5
 
 # How near the pointer has to be, in pixels.
 _NEAR_PX = 6
-# A notch of the wheel, and what it does to the length.
-_NOTCH, _ZOOM = 120, 0.8
 
 LinesAt = Callable[[float, float | None], list[str]]
 
@@ -58,11 +57,16 @@ class TimePlot(QWidget):
     pressed = Signal()
 
     def __init__(
-        self, floor: float, unit_per_value: float = 1.0, parent: QWidget | None = None
+        self,
+        time_view: TimeView,
+        floor: float,
+        unit_per_value: float = 1.0,
+        parent: QWidget | None = None,
     ) -> None:
         """Make an empty plot.
 
         Args:
+            time_view: What its pointer moves and whose crosshair it shows.
             floor: The top of the axis is never below this, in units of the axis.
             unit_per_value: Units of the axis per unit of the data, e.g. 1000 for ms of seconds.
             parent: The parent widget.
@@ -78,11 +82,12 @@ class TimePlot(QWidget):
         self._has_time_labels = True
         self._is_blank = False
         self._is_focused = False
-        self._time_view = TimeView(self)
+        self._time_view = time_view
+        self._pointer = TimePointer(time_view)
         self._axes_key: object = None
         self._axes_layer = QPixmap()
         self._layer: QPixmap | None = None
-        self._drag_from: QPointF | None = None
+        time_view.cursor_moved.connect(self.update)
         # The frame around it takes the focus and says the chart's text; one stop is enough.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseTracking(True)
@@ -91,12 +96,6 @@ class TimePlot(QWidget):
         self.setMinimumHeight(12 * STEP_PX)
 
     # --- What is in it ------------------------------------------------------------------
-
-    def share_time(self, time_view: TimeView) -> None:
-        """Be navigated together with other plots."""
-        self._time_view.deleteLater()
-        self._time_view = time_view
-        time_view.cursor_moved.connect(self.update)
 
     def show_picture(
         self, picture: Picture, timeline: Timeline, markers: Sequence[Marker] = ()
@@ -189,7 +188,9 @@ class TimePlot(QWidget):
     def lines_at_cursor(self) -> list[str]:
         """When the crosshair stands and what is there; empty where it does not stand here."""
         time_s = self._cursor_time_s()
-        return [] if time_s is None else self._lines(time_s, None)
+        if time_s is None:
+            return []
+        return self._lines(time_s, None) or [self._timeline.moment(time_s), "nothing at this time"]
 
     def card_at(self, place: QPointF) -> str:
         """What the card at a place of the plot says, as HTML; empty outside of it."""
@@ -320,42 +321,21 @@ class TimePlot(QWidget):
         return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom around the pointer; sideways, or with Shift, pan."""
-        turn, pixels = event.angleDelta(), event.pixelDelta()
-        geometry = self.geometry_now
-        sideways = turn.x() if abs(turn.x()) > abs(turn.y()) else 0
-        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            sideways = sideways or turn.y()
-        if sideways:
-            # A touchpad knows pixels; a notch of a wheel is a tenth of what is shown.
-            share = pixels.x() / geometry.area.width() if pixels.x() else sideways / _NOTCH / 10
-            self._time_view.pan(-share * self._timeline.length_s)
-        elif turn.y():
-            self._time_view.zoom(_ZOOM ** (turn.y() / _NOTCH), self._share_at(event.position()))
-        event.accept()
+        """Zoom or pan."""
+        self._pointer.turn(event, self.geometry_now)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to drag."""
+        """Take the focus; perhaps a drag begins."""
         self.pressed.emit()
-        if event.button() == Qt.MouseButton.LeftButton:
-            self._drag_from = event.position()
-        event.accept()
+        self._pointer.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan while dragged; the crosshair is below the pointer."""
-        if self._drag_from is not None:
-            moved = event.position().x() - self._drag_from.x()
-            self._drag_from = event.position()
-            if moved:
-                self._time_view.pan(-moved / self.geometry_now.px_per_s)
-        is_inside = self.geometry_now.area.adjusted(-1, -2 * STEP_PX, 1, 1).contains(
-            event.position()
-        )
-        self._time_view.point_at(self._share_at(event.position()) if is_inside else None)
+        self._pointer.move(event, self.geometry_now)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End dragging."""
-        self._drag_from = None
+        self._pointer.release()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Back to the last two minutes."""
@@ -363,9 +343,5 @@ class TimePlot(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         """Take the crosshair away."""
-        self._time_view.point_at(None)
+        self._pointer.leave()
         super().leaveEvent(event)
-
-    def _share_at(self, place: QPointF) -> float:
-        area = self.geometry_now.area
-        return min(1.0, max(0.0, (place.x() - area.left()) / area.width()))

@@ -14,6 +14,7 @@ from widgets.charts.line import highest
 from widgets.charts.picture import Level, Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
+from widgets.charts.time_view import TimeView
 from widgets.charts.words import milliseconds, tok_per_s
 from widgets.legend_line import Entry
 
@@ -38,14 +39,15 @@ _ITL_REACH = 3.0
 class TpotChart(ChartFrame[TpotView]):
     """How fast the text flows, stream by stream."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Make an empty chart."""
+    def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
+        """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
             "TPOT",
             Unit("ms", 1000.0),
             2.0,
             "A line for each slot appears here while it writes; dashed, the gaps at p99.",
             ("tpot", "itl", "stream_speed", "throughput"),
+            time_view=time_view,
             parent=parent,
         )
         self._view = TpotView()
@@ -84,7 +86,7 @@ class TpotChart(ChartFrame[TpotView]):
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
         parts = []
         if view.itl_p99_s is not None:
-            is_above = view.itl_p99_s > self.plot.edge_value
+            is_above = bool(view.streams) and view.itl_p99_s > self.plot.edge_value
             where = " (above the axis)" if is_above else ""
             parts.append(f"p99 ITL {milliseconds(view.itl_p99_s)}{where}")
         if view.stream_tok_s is not None:

@@ -10,20 +10,22 @@ from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
 from widgets.charts.picture import Level, Picture, Series
 from widgets.charts.sheet import Unit
+from widgets.charts.time_view import TimeView
 from widgets.charts.words import number, seconds_number, seconds_text
 
 
 class TtftChart(ChartFrame[TtftView]):
     """How long users waited for the first token."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Make an empty chart."""
+    def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
+        """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
             "TTFT",
             Unit("s", 1.0),
             0.05,
             "A dot for each request appears here with its first token.",
             ("ttft", "goodput"),
+            time_view=time_view,
             parent=parent,
         )
         self._view = TtftView()
