@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -13,12 +13,13 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from resources.tokens import DARK, MONO_FAMILIES, PANEL_PADDING_PX, SMALL_SCALE, Palette
 from widgets.log_delegate import LogDelegate
 from widgets.log_model import LogModel
-from widgets.theme import set_role
+
+_LINES_WANTED, _LEAST_LINES = 9, 6
 
 
 class LogList(QTableView):
@@ -36,8 +37,6 @@ class LogList(QTableView):
     def __init__(self, model: LogModel, parent: QWidget | None = None) -> None:
         """Show the lines of ``model``."""
         super().__init__(parent)
-        set_role(self, "bare")
-        self.setFrameShape(QFrame.Shape.NoFrame)
         self._lines = model
         self._colours = DARK
         self._is_following = True
@@ -111,6 +110,16 @@ class LogList(QTableView):
         self._colours = palette
         self._delegate.set_palette(palette)
         self.viewport().update()
+
+    def sizeHint(self) -> QSize:
+        """Room for some lines and no more: the log stands below what it tells of."""
+        return QSize(super().sizeHint().width(), _LINES_WANTED * self._delegate.line_height_px)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a few lines."""
+        return QSize(
+            super().minimumSizeHint().width(), _LEAST_LINES * self._delegate.line_height_px
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy by the system's keys; the rest moves in the list."""

@@ -140,8 +140,8 @@ class SettingsStore:
             if facts.st_size > _MAX_BYTES:
                 raise _DamagedError(f"it has {facts.st_size:,} bytes")
             content = self.path.read_bytes()
-        except FileNotFoundError:
-            return None
+        except (FileNotFoundError, NotADirectoryError):
+            return None  # who writes will be told of a folder that is none
         except OSError as error:
             raise storage_error(_NOT_READ, self.path, error) from error
         return self._checked(content)

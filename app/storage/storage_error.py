@@ -12,6 +12,8 @@ _REASONS = {
     errno.EACCES: "permission was refused; make the folder writable for you",
     errno.EPERM: "permission was refused; make the folder writable for you",
     errno.ENOENT: "the file or its folder is gone; the drive may have been removed",
+    errno.EEXIST: "a file stands where its folder should be; move it away",
+    errno.ENOTDIR: "a file stands where its folder should be; move it away",
     errno.EIO: "the drive does not answer; check its connection",
 }
 
