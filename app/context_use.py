@@ -41,12 +41,12 @@ class TokenRate:
             self._bytes += size_bytes
             self._tok += tok
 
-    def tok(self, size_bytes: int) -> int:
-        """About how many tokens so much text is; 0 for none."""
+    def tok(self, size_bytes: int, messages: int = 1) -> int:
+        """About how many tokens so much text in so many messages is; 0 for none."""
         if size_bytes <= 0:
             return 0
         rate = self._bytes / self._tok if self._tok >= 32 else _BYTES_PER_TOK
-        return round(size_bytes / rate) + _AROUND_TOK
+        return round(size_bytes / rate) + messages * _AROUND_TOK
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class _Watched:
         self.timer = timer
         self.rate = TokenRate()
         self.used_tok: int | None = None
+        self.text_bytes: int | None = None
         self.answer_bytes = 0
 
 
@@ -68,7 +69,7 @@ class ContextWiring(QObject):
         """Another branch is shown: what the slot held says nothing of it."""
         watched = self._watched.get(conversation_id)
         if watched is not None:
-            watched.used_tok = None
+            watched.used_tok = watched.text_bytes = None
             self.show(conversation_id)
 
     def has_room(self, conversation_id: str) -> bool:
@@ -93,15 +94,17 @@ class ContextWiring(QObject):
             return None
         used = watched.used_tok
         return ContextUse(
-            used_tok=self._estimated(conversation_id, watched.rate) if used is None else used,
+            used_tok=self._estimated(conversation_id, watched) if used is None else used,
             cap_tok=applied.effective.ctx_per_slot_tok,
             draft_tok=watched.rate.tok(watched.view.composer.size_bytes()),
             is_estimate=used is None and bool(self._chats.conversation(conversation_id).turns),
         )
 
-    def _estimated(self, conversation_id: str, rate: TokenRate) -> int:
-        conversation = self._chats.conversation(conversation_id)
-        return sum(rate.tok(text_bytes(turn.text)) for turn in conversation.turns)
+    def _estimated(self, conversation_id: str, watched: _Watched) -> int:
+        turns = self._chats.conversation(conversation_id).turns
+        if watched.text_bytes is None:
+            watched.text_bytes = sum(text_bytes(turn.text) for turn in turns)
+        return watched.rate.tok(watched.text_bytes, messages=len(turns))
 
     def _on_answer_started(self, conversation_id: str, event: RequestStarted) -> None:
         watched = self._watched.get(conversation_id)

@@ -94,7 +94,7 @@ class ThoughtView(QWidget):
         """Say how many tokens were thought; 0 where nobody counted."""
         if think_tok != self._think_tok:
             self._think_tok = think_tok
-            self._show_state()
+            self._show_words()
 
     def set_thinking(self, *, is_thinking: bool) -> None:
         """Say that the thought is over, or goes on; over, it folds unless the user chose."""
@@ -134,10 +134,13 @@ class ThoughtView(QWidget):
         self.toggled.emit(is_open)
 
     def _show_state(self) -> None:
+        self._show_words()
+        name = "chevron-down" if self.is_open else "chevron-right"
+        self.button.setIcon(icon(name, self._palette.muted, _ARROW_PX))
+
+    def _show_words(self) -> None:
         words = "Thinking" if self._is_thinking else "Thought"
         if self._think_tok:
             words += f" · {self._think_tok:,} tok"
         self.button.setText(words)
         self.button.setAccessibleName(f"{words}, {'open' if self.is_open else 'folded'}")
-        name = "chevron-down" if self.is_open else "chevron-right"
-        self.button.setIcon(icon(name, self._palette.muted, _ARROW_PX))

@@ -67,3 +67,9 @@ def test_that_a_normal_end_says_nothing() -> None:
 def test_that_a_stop_text_is_shown_visibly() -> None:
     words, _ = end_text(RequestFinished(1, "stop_text", "\n", timing(), 5))
     assert words == "Ended at the stop text '\\n'."
+
+
+def test_that_what_was_thought_is_told_apart() -> None:
+    assert "304 new (120 thought)" in answer_figures(timing(new_tok=304, think_tok=120))
+    assert "304 new" in answer_figures(timing(new_tok=304))
+    assert "thought" not in answer_figures(timing(new_tok=304))
