@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.actions import Actions
 from app.conversation import Conversation
+from engine_bridge.thoughts import answer_of
 from widgets.chat_view import ChatView
 from widgets.code_in_text import last_code_block
 
@@ -177,7 +178,8 @@ class ChatActions:
     def _answer_text(self) -> str:
         """The last answer of the branch shown in which something was said."""
         turns = reversed(self._conversation().turns)
-        return next((turn.text for turn in turns if turn.role == "assistant" and turn.text), "")
+        last = next((turn for turn in turns if turn.role == "assistant" and turn.text), None)
+        return answer_of(last.text, starts_inside=last.starts_in_thought) if last else ""
 
     # --- Why not ------------------------------------------------------------------------
 
