@@ -83,10 +83,12 @@ class EngineWiring(QObject):
         self.watch.trouble_ended.connect(self._on_file_trouble_ended)
         self._file_sentence = ""
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
-        top.recoloured.connect(self.picker.set_palette)
+        self.picker.refused.connect(
+            lambda sentence: banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
+        )
         drops = DropTarget(parent)
         drops.file_dropped.connect(self.load)
-        drops.folder_dropped.connect(self.picker.add_folder)
+        drops.folder_dropped.connect(self.picker.add_dropped)
         parent.installEventFilter(self)
         top.set_model(None, None)
         top.set_state("starting")

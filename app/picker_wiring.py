@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.desk import Desk
@@ -19,6 +19,7 @@ from app.library.known_folders import folders_to_list
 from app.library.model_entry import FolderReported, ModelEntry
 from app.library.model_list import ModelList
 from app.model_sheets import groups_of, key_of, location_of, row_of, sheet_of
+from app.worker import Worker
 from engine_bridge.settings.domain import DomainError
 from resources.tokens import Palette
 from widgets.model_picker import ModelPicker
@@ -64,7 +65,13 @@ def refresh_models(models: ModelList, kept: KeptModels) -> None:
 
 
 class PickerWiring(QObject):
-    """Fills the picker, keeps its folders, and loads what is chosen."""
+    """Fills the picker, keeps its folders, and loads what is chosen.
+
+    Signals:
+        refused: A sentence: what was dropped can be neither loaded nor listed.
+    """
+
+    refused = Signal(str)
 
     def __init__(
         self,
@@ -103,6 +110,7 @@ class PickerWiring(QObject):
         self._rest.setInterval(_RESTING_MS)
         self._rest.timeout.connect(self._ask_fit)
         self._reports: dict[bytes, str] = {}
+        self._drops: Worker | None = None
         models.entries_found.connect(self._on_entries_found)
         models.entries_gone.connect(self._on_entries_gone)
         models.folder_reported.connect(self._on_folder_reported)
@@ -155,16 +163,39 @@ class PickerWiring(QObject):
         else:
             self.refresh()
 
+    def add_dropped(self, path: str) -> None:
+        """List ``path`` from now on if it is a folder, which is found out off the GUI thread."""
+        if self._drops is None:
+            self._drops = Worker("look at what was dropped", self)
+
+        def take(is_folder: bool) -> None:
+            if is_folder:
+                self.add_folder(path)
+            else:
+                self.refused.emit(
+                    f"{Path(path).name} is neither a GGUF file nor a folder that can be listed. "
+                    "Drop a .gguf file, or a folder that holds some."
+                )
+
+        self._drops.do(lambda: Path(path).is_dir(), take)
+
     def browse(self) -> None:
         """Choose a file in the system's own dialog."""
-        model = self._desk.session.model
-        folder = Path(model.path).parent if model else cache_folder()
+        folder = self._folder_to_browse()
         dialog = QFileDialog(self._dialog_parent(), "Open a model file", str(folder))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
         dialog.fileSelected.connect(self._on_file_selected)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _folder_to_browse(self) -> Path:
+        """Where the model in use lies, unless its drive may hang whoever lists it."""
+        location = self._loaded_location()
+        entry = None if location is None else self._models.entry(location)
+        if entry is None or not entry.is_reachable:
+            return cache_folder()
+        return Path(entry.path).parent
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours for pickers from now on."""
@@ -176,6 +207,9 @@ class PickerWiring(QObject):
         """End what is under way; waits at most a second."""
         self._rest.stop()
         self._fit.close()
+        if self._drops is not None:
+            self._drops.close(lambda: None, 0.0)
+            self._drops = None
         if self._picker is not None:
             self._picker.reject()
 

@@ -43,7 +43,6 @@ class TopBar(QFrame):
         redo_requested: The change taken back last is to be made again.
         cancel_requested: The load is to be given up.
         restart_requested: The dead engine is to be started again.
-        recoloured: The new ``Palette``, for what hangs on the bar without being in it.
     """
 
     model_open_requested = Signal()
@@ -54,7 +53,6 @@ class TopBar(QFrame):
     redo_requested = Signal()
     cancel_requested = Signal()
     restart_requested = Signal()
-    recoloured = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make the bar of a desk that starts."""
@@ -159,7 +157,6 @@ class TopBar(QFrame):
         self._undo.setIcon(icon("undo", palette.text, faint_colour=faint))
         self._redo.setIcon(icon("redo", palette.text, faint_colour=faint))
         self.menu_button.setIcon(icon("menu", palette.text, faint_colour=faint))
-        self.recoloured.emit(palette)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Say less where there is less room."""

@@ -1,0 +1,1 @@
+"""Processes that stand in for the ones under test."""

@@ -1,0 +1,194 @@
+"""Models in the real window: listed, chosen, drafted with, and their files watched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.library.model_list import ModelList
+from app.picker_wiring import UnkeptModels
+from app.window import Window
+from engine_bridge.engine_state import DeathReason, EngineState
+from tests.tiny_model import TinyLlama, write_tiny_llama
+from tests.window.conftest import PATIENCE_MS
+from widgets.draft_button import DraftButton
+from widgets.model_picker import ModelPicker
+from widgets.state_light import StateLight
+
+pytestmark = [pytest.mark.gui, pytest.mark.engine]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a model, a smaller one of the same vocabulary, and a file that is none."""
+    models = tmp_path / "models"
+    write_tiny_llama(models / "large.gguf", TinyLlama(layers=4, vocab_tok=600))
+    write_tiny_llama(models / "small.gguf", TinyLlama(layers=1, vocab_tok=600))
+    (models / "broken.gguf").write_bytes(b"<html>sign in</html>")
+    return models
+
+
+def use_folder(window: Window, folder: Path) -> None:
+    kept = window.engine_wiring._kept
+    assert isinstance(kept, UnkeptModels)
+    kept.model_folders = [str(folder)]
+
+
+def open_picker(window: Window, qtbot: QtBot) -> ModelPicker:
+    window.engine_wiring.ask_for_model()
+    picker = window.engine_wiring.picker.picker
+    assert picker is not None
+    listing: ModelList = window.engine_wiring.models
+    qtbot.waitUntil(lambda: not listing.is_listing, timeout=PATIENCE_MS)
+    return picker
+
+
+def key_of(picker: ModelPicker, name: str) -> str:
+    return next(key for key, row in picker.tree._rows.items() if row.name == name)
+
+
+def test_that_a_model_is_looked_at_and_chosen_by_keyboard(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    window = open_window()
+    use_folder(window, folder)
+    picker = open_picker(window, qtbot)
+    QTest.keyClicks(picker.search, "large")
+    qtbot.waitUntil(lambda: "Fits with" in picker.sheet.fit.sentence(), timeout=PATIENCE_MS)
+    assert "600 tokens" in picker.sheet.words()
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
+    session = window.desk.session
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
+    assert session.model is not None
+    assert session.model.path == str(folder / "large.gguf")
+    assert window.engine_wiring.picker.picker is None
+    again = open_picker(window, qtbot)
+    row = again.tree.row(key_of(again, "large.gguf"))
+    assert row is not None
+    assert row.is_loaded
+    assert row.group == ""  # under Recent, not under its folder
+
+
+def test_that_a_greyed_file_is_explained_and_not_asked_about(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    window = open_window()
+    use_folder(window, folder)
+    picker = open_picker(window, qtbot)
+    picker.tree.select(key_of(picker, "broken.gguf"))
+    assert "web page" in picker.sheet.words()
+    assert not picker.load_button.isEnabled()
+    assert not window.engine_wiring.picker._fit.is_asking
+    QTest.keyClick(picker, Qt.Key.Key_Escape)
+    assert window.engine_wiring.picker.picker is None
+
+
+def test_that_what_does_not_fit_is_said(
+    open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
+) -> None:
+    # 64 KiB a token, 32 million of them.
+    shape = TinyLlama(layers=8, kv_heads=32, heads=32, head_dim=64, width=64, ffn=32,
+                      vocab_tok=600, ctx_train_tok=131_072)  # fmt: skip
+    models = tmp_path / "models"
+    write_tiny_llama(models / "huge-cache.gguf", shape)
+    window = open_window(slots=256, ctx_per_slot_tok=131_072)
+    use_folder(window, models)
+    picker = open_picker(window, qtbot)
+    picker.tree.select(key_of(picker, "huge-cache.gguf"))
+    fit = picker.sheet.fit
+    qtbot.waitUntil(lambda: "does not suffice" in fit.sentence(), timeout=PATIENCE_MS)
+
+
+def test_that_an_engine_without_a_model_says_so(
+    open_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = open_window()
+    qtbot.waitUntil(lambda: window.desk.client.state is EngineState.READY, timeout=PATIENCE_MS)
+    light = window.top.findChild(StateLight)
+    assert light is not None
+    assert light.accessibleName() == "Engine: no model"
+
+
+def test_that_a_drafting_model_is_found_and_wanted(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    write_tiny_llama(folder / "other.gguf", TinyLlama(layers=1, vocab_tok=1200))
+    window = open_window()
+    use_folder(window, folder)
+    window.engine_wiring.load(str(folder / "large.gguf"))
+    session = window.desk.session
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
+    button = window.top.findChild(DraftButton)
+    assert button is not None
+    menu = button.menu()
+    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+    def lines() -> list[str]:
+        return [action.text() for action in menu.actions()]
+
+    qtbot.waitUntil(lambda: lines()[-1].startswith("other: "), timeout=PATIENCE_MS)
+    small = next(action for action in menu.actions() if action.text().startswith("small"))
+    assert small.isEnabled()
+    assert not menu.actions()[-1].isEnabled()
+    small.trigger()
+    menu.close()
+    assert session.wanted.spec_types == ("draft-simple",)
+    assert session.wanted.draft_model_path == str(folder / "small.gguf")
+    assert "small" in button.accessibleName()
+
+
+# S35, and a file cut while it is mapped: a sentence while there is time, and the right one after.
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems guard mapped files")
+def test_that_a_file_cut_while_mapped_is_told_before_and_after_the_engine_dies(
+    open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path, tiny_chat_path: Path
+) -> None:
+    copy = tmp_path / "copy.gguf"
+    shutil.copyfile(tiny_chat_path, copy)
+    window = open_window(max_new_tok=8, load_mode="mmap")
+    deaths: list[DeathReason] = []
+    window.desk.client.engine_died.connect(deaths.append)
+    window.engine_wiring.load(str(copy))
+    session, watch = window.desk.session, window.engine_wiring.watch
+    qtbot.waitUntil(
+        lambda: session.applied is not None and watch._first is not None, timeout=PATIENCE_MS
+    )
+    assert session.applied is not None
+    assert session.applied.memory.bytes.weights_mapped > 0
+    os.truncate(copy, 4096)
+    watch.check()
+    qtbot.waitUntil(lambda: "became shorter" in window.banner.sentence(), timeout=PATIENCE_MS)
+    assert "SIGBUS" in window.banner.sentence()
+    window.chat.conversation(window.chat.current_id()).submit("Hello")
+    qtbot.waitUntil(lambda: bool(deaths), timeout=PATIENCE_MS)
+    assert deaths[0].signal_name == "SIGBUS"
+    assert "load mode none" in window.banner.sentence()
+
+
+def test_that_a_replaced_file_is_reloaded_from_the_banner(
+    open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path, tiny_path: Path
+) -> None:
+    copy = tmp_path / "copy.gguf"
+    shutil.copyfile(tiny_path, copy)
+    window = open_window()
+    window.engine_wiring.load(str(copy))
+    session, watch = window.desk.session, window.engine_wiring.watch
+    qtbot.waitUntil(
+        lambda: session.applied is not None and watch._first is not None, timeout=PATIENCE_MS
+    )
+    other = write_tiny_llama(tmp_path / "other", TinyLlama(layers=3, vocab_tok=600))
+    other.replace(copy)
+    watch.check()
+    qtbot.waitUntil(lambda: "was replaced" in window.banner.sentence(), timeout=PATIENCE_MS)
+    window.banner.action_requested.emit("reload")
+    qtbot.waitUntil(
+        lambda: session.model is not None and session.model.layers == 3, timeout=PATIENCE_MS
+    )
+    assert window.banner.sentence() == ""
