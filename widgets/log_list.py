@@ -100,7 +100,7 @@ class LogList(QTableView):
 
     def copy(self) -> None:
         """Put the selected lines on the clipboard, in their order."""
-        rows = sorted(index.row() for index in self.selectedIndexes())
+        rows = sorted(index.row() for index in self.selectionModel().selectedRows())
         if rows:
             text = "\n".join(self._lines.line(row).whole_text() for row in rows)
             QGuiApplication.clipboard().setText(text)

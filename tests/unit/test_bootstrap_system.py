@@ -148,6 +148,7 @@ def test_that_a_missing_display_is_said(environment: dict[str, str], is_refused:
         (["tour", "--out", "pictures"], False),
         (["plan", "a.gguf"], False),
         (["export", "a.gguf", "--to", "llama-server"], False),
+        (["diagnostics", "--json"], False),
         (["--help"], False),
     ],
 )
