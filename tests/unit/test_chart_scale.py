@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widgets.charts import words
-from widgets.charts.line import cropped, highest, runs
+from widgets.charts.line import cropped, highest, runs, strokes
 from widgets.charts.scale import SteadyTop, nice_top, ticks
 
 GIB = 1 << 30
@@ -92,6 +93,15 @@ def test_that_a_lone_point_becomes_a_dash() -> None:
     assert np.ptp(first[0]) == 3.0
     assert second[1].tolist() == [3.0, 3.0]
     assert list(runs(x[:0], y[:0])) == []
+
+
+@given(values=st.lists(st.floats(-9, 9) | st.just(math.nan) | st.just(math.inf), max_size=30))
+def test_that_a_pen_goes_where_the_runs_go(values: list[float]) -> None:
+    x, y = np.arange(float(len(values))) * 10, np.array(values, dtype=np.float64)
+    is_lifted, pen_x, pen_y = strokes(x, y)
+    begins = [*np.flatnonzero(is_lifted).tolist(), pen_x.size]
+    drawn = [(pen_x[a:b].tolist(), pen_y[a:b].tolist()) for a, b in itertools.pairwise(begins)]
+    assert drawn == [(run_x.tolist(), run_y.tolist()) for run_x, run_y in runs(x, y)]
 
 
 def test_that_a_line_is_cut_off_at_the_edges_of_its_window() -> None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
 from resources.tokens import STEP_PX
 from widgets.charts.geometry import HEADROOM, Geometry
-from widgets.charts.line import Floats, cropped, runs
+from widgets.charts.line import Floats, cropped, runs, strokes
 from widgets.charts.picture import Level, Mark, Picture, Series
 
 DOT_PX = 2 * STEP_PX
@@ -32,6 +32,9 @@ _CORNERS: dict[Mark, tuple[tuple[float, float], ...]] = {
 }
 
 
+_ELEMENT = np.dtype([("kind", ">i4"), ("x", ">f8"), ("y", ">f8")])
+
+
 def polygon(x: Floats, y: Floats) -> QPolygonF:
     """Points for Qt by way of its own data format: ten times as fast as one by one."""
     points = np.empty((x.size, 2), dtype=">f8")
@@ -39,6 +42,19 @@ def polygon(x: Floats, y: Floats) -> QPolygonF:
     result = QPolygonF()
     QDataStream(QByteArray(struct.pack(">I", x.size) + points.tobytes())) >> result
     return result
+
+
+def pen_path(x: Floats, y: Floats) -> QPainterPath:
+    """A line with its gaps, for Qt; as ``polygon``, by way of its data format."""
+    is_lifted, x, y = strokes(x, y)
+    elements = np.empty(x.size, dtype=_ELEMENT)
+    elements["kind"] = ~is_lifted  # 0 moves to, 1 draws to
+    elements["x"], elements["y"] = x, y
+    path = QPainterPath()
+    if x.size:
+        content = struct.pack(">i", x.size) + elements.tobytes() + struct.pack(">ii", 0, 0)
+        QDataStream(QByteArray(content)) >> path
+    return path
 
 
 class Brush:
@@ -74,9 +90,7 @@ class Brush:
 
     def mark(self, shape: Mark, x: float, y: float, colour: str) -> None:
         """One mark, ``DOT_PX`` wide."""
-        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._painter.setPen(Qt.PenStyle.NoPen)
-        self._painter.setBrush(QColor(colour))
+        self._ink(colour)
         radius = DOT_PX / 2
         if shape not in _CORNERS:
             self._painter.drawEllipse(QPointF(x, y), radius, radius)
@@ -90,6 +104,12 @@ class Brush:
                 for turn, size in _CORNERS[shape]
             ]
         )
+
+    def _ink(self, colour: str) -> None:
+        """Filled shapes in one colour from here on."""
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(QColor(colour))
 
     def _bands(self, bands: Sequence[Series]) -> None:
         """Series stacked on each other; one whose values are 0 all along is left out."""
@@ -121,27 +141,25 @@ class Brush:
     def _line(self, series: Series) -> None:
         geometry = self._geometry
         times, values = cropped(series.times_s, series.values, geometry.length_s)
-        pieces = [polygon(*run) for run in runs(geometry.x(times), geometry.y(values))]
+        path = pen_path(geometry.x(times), geometry.y(values))
         style = Qt.PenStyle.SolidLine
         if series.is_broken or series.is_dotted:
             style = Qt.PenStyle.DashLine if series.is_broken else Qt.PenStyle.DotLine
-        self._stroke(pieces, series.colour, series.width_px, style)
+        self._stroke(path, series.colour, series.width_px, style)
 
-    def _stroke(
-        self, pieces: Iterable[QPolygonF], colour: str, width_px: float, style: Qt.PenStyle
-    ) -> None:
+    def _stroke(self, path: QPainterPath, colour: str, width_px: float, style: Qt.PenStyle) -> None:
         painter = self._painter
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         pen = QPen(QColor(colour), width_px if self._is_exact else 1.0, style)
         pen.setCosmetic(not self._is_exact)
         painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
         ratio = painter.device().devicePixelRatioF()
         thick = 1 if self._is_exact else max(1, math.ceil(width_px * ratio))
         for number in range(thick):
             painter.save()
             painter.translate(0, (number - (thick - 1) / 2) / (2 * ratio if thick == 2 else ratio))
-            for piece in pieces:
-                painter.drawPolyline(piece)
+            painter.drawPath(path)
             painter.restore()
 
     def _dots(self, series: Series) -> None:
@@ -151,8 +169,9 @@ class Brush:
         finite = np.isfinite(y)
         # Dots on the same pixel are one.
         places = np.unique(np.stack([x[finite], y[finite]]).round(), axis=1)
+        self._ink(series.colour)
         for column, row in places.T.tolist():
-            self.mark("circle", column, row, series.colour)
+            self._painter.drawEllipse(QPointF(column, row), DOT_PX / 2, DOT_PX / 2)
 
     def _end(self, series: Series) -> None:
         """The mark at the newest value."""

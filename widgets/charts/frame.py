@@ -7,7 +7,7 @@ from html import escape
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -55,6 +55,8 @@ class ChartFrame(QFrame, Generic[View]):
     change_requested = Signal(int)
     table_requested = Signal()
     export_requested = Signal(str, bool)
+
+    accessible_role = QAccessible.Role.Chart
 
     def __init__(
         self,

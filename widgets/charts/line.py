@@ -55,6 +55,28 @@ def runs(x: Floats, y: Floats) -> Iterator[tuple[Floats, Floats]]:
             yield x[begin:end], y[begin:end]
 
 
+def strokes(x: Floats, y: Floats) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    """A whole line as movements of a pen; see ``runs``.
+
+    Args:
+        x: (n,) pixels, ascending.
+        y: (n,) pixels.
+
+    Returns:
+        (m,) whether the pen is lifted on its way to a place, and the (m,) places.
+    """
+    finite = np.isfinite(x) & np.isfinite(y)
+    padded = np.concatenate(([False], finite, [False]))
+    begins, ends = finite & ~padded[:-2], finite & ~padded[2:]
+    is_lifted, x, y, alone = begins[finite], x[finite], y[finite], (begins & ends)[finite]
+    if not alone.any():
+        return is_lifted, x, y
+    places = np.flatnonzero(alone)
+    dash_ends = x[places] + _DASH_PX
+    x = np.insert(np.where(alone, x - _DASH_PX, x), places + 1, dash_ends)
+    return np.insert(is_lifted, places + 1, False), x, np.insert(y, places + 1, y[places])
+
+
 def highest(*series: Floats) -> float | None:
     """The highest finite value of all; None without any."""
     tops = [float(part.max()) for s in series if (part := s[np.isfinite(s)]).size]
