@@ -14,6 +14,8 @@ from widgets.chat_view import ChatView
 
 # Typing goes on undisturbed; the estimate follows.
 _DRAFT_MS = 250
+# What a template puts around a short question would count as tokens of its text.
+_TELLING_TOK = 256
 
 
 class _Watched:
@@ -112,7 +114,8 @@ class ContextWiring(QObject):
             return
         watched.answer_bytes = 0
         turns = self._chats.conversation(conversation_id).turns
-        if len(turns) == 2 and not turns[-1].text:  # nothing but the question was read
+        is_first = len(turns) == 2 and not turns[-1].text  # nothing but the question was read
+        if is_first and event.prompt_tok >= _TELLING_TOK:
             watched.rate.note(text_bytes(turns[0].text), event.prompt_tok)
 
     def _on_text_arrived(self, conversation_id: str, text: str) -> None:
