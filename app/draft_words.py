@@ -61,6 +61,7 @@ def choices_of(
             able.append(entry)
     size_of = {id(entry): _parameters(entry) for entry in able}
     target_size = _parameters(target) if target is not None else 0
+    unable.sort(key=lambda pair: pair[0].name.casefold())
     able.sort(key=lambda entry: (size_of[id(entry)] >= target_size, size_of[id(entry)]))
     lines = [
         DraftChoice(OFF, "Off", "One token a pass.", is_checked=not wanted.spec_types),

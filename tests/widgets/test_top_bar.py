@@ -103,8 +103,7 @@ def test_that_the_opening_draft_menu_asks_what_to_offer(bar: TopBar, qtbot: QtBo
     bar.set_model("Qwen", "Q4_K_M")
     menu = child(bar, DraftButton).menu()
     with qtbot.waitSignal(bar.draft_choices_wanted):
-        menu.popup(bar.mapToGlobal(bar.rect().bottomLeft()))
-    menu.close()
+        menu.aboutToShow.emit()
 
 
 def test_that_an_engine_without_a_model_does_not_claim_to_be_ready(bar: TopBar) -> None:

@@ -94,12 +94,12 @@ def test_that_a_greyed_file_is_explained_and_not_asked_about(
 def test_that_what_does_not_fit_is_said(
     open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
 ) -> None:
-    # 64 KiB a token, 32 million of them.
-    shape = TinyLlama(layers=8, kv_heads=32, heads=32, head_dim=64, width=64, ffn=32,
-                      vocab_tok=600, ctx_train_tok=131_072)  # fmt: skip
+    # 256 KiB a token, 8 million of them: 2 TiB.
+    shape = TinyLlama(layers=8, kv_heads=32, heads=32, head_dim=256, width=64, ffn=32,
+                      vocab_tok=600, ctx_train_tok=32_768)  # fmt: skip
     models = tmp_path / "models"
     write_tiny_llama(models / "huge-cache.gguf", shape)
-    window = open_window(slots=256, ctx_per_slot_tok=131_072)
+    window = open_window(slots=256, ctx_per_slot_tok=32_768)
     use_folder(window, models)
     picker = open_picker(window, qtbot)
     picker.tree.select(key_of(picker, "huge-cache.gguf"))
@@ -129,17 +129,21 @@ def test_that_a_drafting_model_is_found_and_wanted(
     button = window.top.findChild(DraftButton)
     assert button is not None
     menu = button.menu()
-    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+    menu.aboutToShow.emit()
 
     def lines() -> list[str]:
         return [action.text() for action in menu.actions()]
 
-    qtbot.waitUntil(lambda: lines()[-1].startswith("other: "), timeout=PATIENCE_MS)
+    def line(name: str) -> str:
+        return next((line for line in lines() if line.startswith(name)), "")
+
+    qtbot.waitUntil(lambda: bool(line("other") and line("small")), timeout=PATIENCE_MS)
     small = next(action for action in menu.actions() if action.text().startswith("small"))
     assert small.isEnabled()
-    assert not menu.actions()[-1].isEnabled()
+    other = next(action for action in menu.actions() if action.text().startswith("other: "))
+    assert not other.isEnabled()
+    assert "1,200 tokens" in other.toolTip()
     small.trigger()
-    menu.close()
     assert session.wanted.spec_types == ("draft-simple",)
     assert session.wanted.draft_model_path == str(folder / "small.gguf")
     assert "small" in button.accessibleName()
