@@ -5,6 +5,7 @@ Pure: no Qt, so that whatever writes the log down can use it as well.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,11 +38,18 @@ class LogLine:
 
     def time_text(self) -> str:
         """The time of day to the millisecond."""
-        return datetime.fromtimestamp(self.at_s).astimezone().strftime("%H:%M:%S.%f")[:-3]
+        second = int(self.at_s)
+        return f"{_time_of_day(second)}.{int((self.at_s - second) * 1000):03}"
 
     def whole_text(self) -> str:
         """All of it, as it is copied and read out."""
         return f"{self.time_text()} {self.level:<7} {self.source}: {self.text}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _time_of_day(second: int) -> str:
+    """Asking for the time zone is the dearest part of drawing a line, and lines come in swarms."""
+    return datetime.fromtimestamp(second).astimezone().strftime("%H:%M:%S")
 
 
 def log_lines(at_s: float, level: Level, source: str, text: str) -> list[LogLine]:
