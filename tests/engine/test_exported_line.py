@@ -96,6 +96,29 @@ def test_that_the_program_makes_of_the_line_what_the_desk_means(
     assert [slot["speculative"] for slot in slots] == [bool(config.spec_types)] * config.slots
 
 
+def test_that_the_program_drafts_with_the_model_that_the_line_names(
+    binary: Path, few_words_path: Path
+) -> None:
+    config = EngineConfig.from_values(
+        {
+            "model_path": str(few_words_path), "slots": 2, "ctx_per_slot_tok": 512, "threads": 1,
+            "threads_batch": 1, "temperature": 0.0, "spec_types": ("ngram-simple", "draft-simple"),
+            "draft_model_path": str(few_words_path), "draft_n_max": 5, "draft_p_min": 0.01,
+            "draft_cache_type_k": "q8_0",
+        }
+    )  # fmt: skip
+    server = ServerProcess(binary, words_of(config, None))
+    try:
+        slots = _get(server.port, "/slots")
+        timings = _complete(server.port, [*range(300, 310)], 61)["timings"]
+    finally:
+        server.close()
+    assert [slot["speculative"] for slot in slots] == [True, True]
+    # Up to five tokens a draft, nearly all right: the model drafts for itself.
+    assert timings["draft_n"] > 30
+    assert timings["draft_n_accepted"] > 0.8 * timings["draft_n"]
+
+
 # Their names for ours. A seed of -1 comes back as the unsigned number it is inside.
 SAMPLING = {
     "temperature": "temperature",
@@ -108,6 +131,17 @@ SAMPLING = {
     "presence_penalty": "presence_penalty",
     "frequency_penalty": "frequency_penalty",
 }
+
+
+def _complete(port: int, prompt: list[int], tokens: int) -> Any:
+    body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "ignore_eos": True}
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/completion",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
 
 
 def _get(port: int, path: str) -> Any:

@@ -78,6 +78,7 @@ def test_that_every_board_holds_what_was_planned(endpoints: list[str], tmp_path:
             assert (dry.weights, dry.kv) == (loaded.weights, loaded.kv)
             # The last board's compute buffer is planned up to a few MiB too large, never too small.
             assert loaded.compute <= dry.compute <= loaded.compute + 8 * 2**20
+            assert loaded.draft <= dry.draft <= loaded.draft + 8 * 2**20
         assert planned.bytes.weights_mapped == real.bytes.weights_mapped
     everything, five, none = (planned for planned, _ in pairs[:3])
     assert everything.effective is not None
@@ -85,3 +86,8 @@ def test_that_every_board_holds_what_was_planned(endpoints: list[str], tmp_path:
     assert all(device.kv > 0 for device in everything.devices[:2])
     assert five.devices[-1].kv == 4 * (everything.bytes.kv // 8)
     assert none.devices[-1].kv == everything.bytes.kv
+    drafting = pairs[-1][0]
+    assert [device.kv for device in drafting.devices] == [d.kv for d in everything.devices]
+    assert all(device.draft > 0 for device in drafting.devices)
+    assert sum(device.draft for device in drafting.devices) == drafting.bytes.draft
+    assert everything.bytes.draft == 0

@@ -1,129 +1,110 @@
-"""Which models are offered to draft, in which order, and what is said of the others."""
+"""Several drafters take their turns, and what a draft model occupies stands beside its target."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from app.draft_words import NGRAM, OFF, choices_of, draft_text, values_of_choice
-from app.library.draft_check import DraftRequest, DraftVerdict, check
-from app.library.model_entry import ModelEntry
-from app.model_sheets import key_of
-from engine_bridge.header_facts import read_header_facts
+from engine_bridge.child.breakdown import BufferBytes
+from engine_bridge.child.ggml import BufferType
+from engine_bridge.child.memory_shape import MemoryShape, shape_of
+from engine_bridge.child.room import Room, problem_of_room
+from engine_bridge.child.speculation.drafter import NOTHING, Wanted
+from engine_bridge.child.speculation.in_turn import InTurn
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import EngineConfig
-from tests.tiny_model import TinyLlama, write_tiny_llama
 
 
-def entry_of(path: Path) -> ModelEntry:
-    status = path.stat()
-    return ModelEntry(
-        location=os.fsencode(path),
-        folder=b"",
-        name=path.name,
-        size_bytes=status.st_size,
-        modified_ns=status.st_mtime_ns,
-        facts=read_header_facts(path),
-        is_read=True,
+@dataclass
+class Always:
+    """Drafts the same token for some slots, nothing for others."""
+
+    token: int
+    for_slots: frozenset[int]
+    asked: list[list[int]] = field(default_factory=list)
+
+    def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
+        self.asked.append([one.seq for one in wanted])
+        some = np.full(2, self.token, np.int32)
+        return [some if one.seq in self.for_slots else NOTHING for one in wanted]
+
+
+def _wanted(*slots: int) -> list[Wanted]:
+    return [Wanted(slot, np.arange(5, dtype=np.int32), 8) for slot in slots]
+
+
+def test_that_later_drafters_are_asked_for_the_rest_only() -> None:
+    first, second = Always(7, frozenset({1})), Always(9, frozenset({0, 1}))
+    drafts = InTurn((first, second)).draft(_wanted(0, 1, 2))
+    assert [draft.tolist() for draft in drafts] == [[9, 9], [7, 7], []]
+    assert first.asked == [[0, 1, 2]]
+    assert second.asked == [[0, 2]]
+
+
+def test_that_nobody_is_asked_for_nothing() -> None:
+    first, second = Always(7, frozenset({0, 1})), Always(9, frozenset({0}))
+    InTurn((first, second)).draft(_wanted(0, 1))
+    assert second.asked == []
+
+
+# --- Memory ------------------------------------------------------------------------------------
+
+_BOARD, _BOARD_2 = BufferType("RPC0", "RPC0", False), BufferType("RPC1", "RPC1", False)
+_HOST, _MAPPED = BufferType("CPU", "CPU", True), BufferType("CPU_Mapped", "CPU", True)
+
+
+def _pair() -> MemoryShape:
+    target = shape_of(
+        [BufferBytes(_BOARD, 1000, 100, 10), BufferBytes(_MAPPED, 400, 0, 0)],
+        output_bytes=7,
+        recurrent_bytes=0,
+        memory=(
+            DeviceFacts("RPC0", "", "gpu", "RPC", 5000, 9000),
+            DeviceFacts("CPU", "", "cpu", "CPU", 800, 900),
+        ),
     )
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
-    folder = tmp_path_factory.mktemp("target")
-    return entry_of(write_tiny_llama(folder / "target.gguf", TinyLlama(layers=6, vocab_tok=600)))
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
-    folder = tmp_path_factory.mktemp("small")
-    return entry_of(write_tiny_llama(folder / "small.gguf", TinyLlama(layers=1, vocab_tok=600)))
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
-    folder = tmp_path_factory.mktemp("large")
-    return entry_of(write_tiny_llama(folder / "large.gguf", TinyLlama(layers=8, vocab_tok=600)))
-
-
-def test_that_each_candidate_gets_a_verdict(
-    target: ModelEntry, small: ModelEntry, tmp_path: Path
-) -> None:
-    other = write_tiny_llama(tmp_path / "other.gguf", TinyLlama(vocab_tok=1200))
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"<html>")
-    told: list[DraftVerdict] = []
-    locations = (small.location, os.fsencode(other), os.fsencode(broken))
-    check(DraftRequest(target.location, locations), told.append)
-    assert [verdict.location for verdict in told] == list(locations)
-    assert told[0].why_not == ""
-    assert "1,200 tokens" in told[1].why_not
-    assert "web page" in told[2].why_not
-
-
-def test_that_a_target_without_vocabulary_is_said_of_all(small: ModelEntry, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"")
-    told: list[DraftVerdict] = []
-    check(DraftRequest(os.fsencode(broken), (small.location,)), told.append)
-    assert "empty" in told[0].why_not
-
-
-def test_that_smaller_models_come_first_and_unfit_ones_last(
-    target: ModelEntry, small: ModelEntry, large: ModelEntry, tiny_mamba_path: Path
-) -> None:
-    mamba = entry_of(tiny_mamba_path)
-    reasons = {large.location: "", small.location: "", mamba.location: "", target.location: None}
-    lines = choices_of(
-        EngineConfig(),
-        target,
-        [mamba, large, small],
-        lambda entry: reasons[entry.location],
-        "",
+    draft = shape_of(
+        [
+            BufferBytes(_BOARD, 50, 5, 1),
+            BufferBytes(_BOARD_2, 60, 6, 2),
+            BufferBytes(_MAPPED, 30, 0, 0),
+            BufferBytes(_HOST, 0, 0, 4),
+        ],
+        output_bytes=3,
+        recurrent_bytes=0,
     )
-    keys = [line.key for line in lines]
-    assert keys == [OFF, NGRAM, *(key_of(e.location) for e in (small, large, mamba))]
-    assert [line.is_enabled for line in lines] == [True, True, True, True, False]
-    assert "a guess costs" in lines[2].text
-    assert "can only slow it down" in lines[3].tip
-    assert "cannot be taken back" in lines[4].tip
+    return target.with_draft(draft)
 
 
-def test_that_the_first_token_that_differs_is_named(target: ModelEntry, small: ModelEntry) -> None:
-    reason = (
-        "Small cannot draft for Target: it begins a text with token 2, the target with token 1; "
-        "token 5 is “a” here and “b” in the draft. A draft model must have the same vocabulary."
-    )
-    line = choices_of(EngineConfig(), target, [small], lambda _: reason, "")[-1]
-    assert line.text == "small: token 5 is “a” here and “b” in the draft"
-    assert line.tip == reason
-    assert not line.is_enabled
+def test_that_a_draft_model_stands_beside_its_target() -> None:
+    pair = _pair()
+    assert (pair.bytes.weights, pair.bytes.weights_mapped, pair.bytes.kv) == (1000, 400, 100)
+    assert (pair.bytes.draft, pair.bytes.draft_mapped) == (56 + 68 + 37, 30)
+    assert pair.bytes.total == 1110 + 407 + pair.bytes.draft
+    assert pair.bytes.host == 407 + 37
+    assert [(d.name, d.weights, d.draft, d.free) for d in pair.devices] == [
+        ("RPC0", 1000, 56, 5000),
+        ("RPC1", 0, 68, -1),
+        ("CPU", 400, 37, 800),
+    ]
+    assert pair.host_owned_bytes == 407 + 37 - 400 - 30
 
 
-def test_that_an_unknown_candidate_is_not_offered_yet(
-    target: ModelEntry, small: ModelEntry
-) -> None:
-    lines = choices_of(EngineConfig(), target, [small], lambda _: None, "Comparing …")
-    assert [line.text for line in lines] == ["Off", "ngram-simple", "Comparing …"]
-    assert not lines[-1].is_enabled
-
-
-def test_that_what_is_wanted_is_checked(target: ModelEntry, small: ModelEntry) -> None:
-    wanted = EngineConfig().with_values(values_of_choice(key_of(small.location), small.path))
-    lines = choices_of(wanted, target, [small], lambda _: "", "")
-    assert [line.is_checked for line in lines] == [False, False, True]
-    off = EngineConfig().with_values(values_of_choice(OFF, ""))
-    assert choices_of(off, target, [], lambda _: "", "")[0].is_checked
-    ngram = EngineConfig().with_values(values_of_choice(NGRAM, ""))
-    assert choices_of(ngram, target, [], lambda _: "", "")[1].is_checked
-
-
-def test_that_the_button_says_what_drafts_and_what_is_wanted() -> None:
-    off = EngineConfig()
-    model = off.with_values(values_of_choice("aa", "/models/qwen-0.5b.gguf"))
-    assert draft_text(None, off) == "Drafts: off"
-    assert draft_text(model, model) == "Drafts: qwen-0.5b · n ≤ 3"
-    assert draft_text(off, model) == "Drafts: off → qwen-0.5b · n ≤ 3"
-    without = off.with_values({"spec_types": ("draft-simple",)})
-    assert draft_text(without, without) == "Drafts: no draft model chosen"
+@pytest.mark.parametrize(("free", "is_enough"), [(2**30 + 2**28, True), (2**30, False)])
+def test_that_a_draft_model_needs_room_too(free: int, is_enough: bool) -> None:
+    shape = shape_of([BufferBytes(_HOST, 2**29, 0, 0)], output_bytes=0, recurrent_bytes=0)
+    pair = shape.with_draft(shape)
+    room = Room((DeviceFacts("CPU", "", "cpu", "CPU", free, 4 * 2**30),), None)
+    problem = problem_of_room(pair, room, EngineConfig())
+    assert (problem is None) == is_enough
+    if problem is not None:
+        assert "1.0 GiB are needed" in problem.message
+        assert "a smaller draft model or none" in problem.message
+    plan = MemoryPlan(pair.bytes, pair.devices, None, True, (), 0.0)
+    given_back = Room((DeviceFacts("CPU", "", "cpu", "CPU", 0, 4 * 2**30),), plan)
+    assert given_back.memory[0].free == 2**30  # the draft model goes as well

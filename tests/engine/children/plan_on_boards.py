@@ -22,15 +22,23 @@ PLACEMENTS: tuple[dict[str, object], ...] = (
     {"n_gpu_layers": 0},
     {"kv_offload": False},
     {"load_mode": "none"},
+    # The model drafts for itself; most of the draft lies on the boards.
+    {"spec_types": ("draft-simple",), "draft_n_gpu_layers": 6},
 )
 
 
 def really(config: EngineConfig) -> MemoryPlan:
     model = Model.load(config.model_path, config)
     context = Context.create(model, config)
+    draft = None
+    if config.draft is not None:
+        draft = Context.create(Model.load(config.draft.model_path, config.draft), config.draft)
     try:
-        return allocated(context, config, 0.0)
+        return allocated(context, config, 0.0, draft=draft)
     finally:
+        if draft is not None:
+            draft.close()
+            draft.model.close()
         context.close()
         model.close()
 
@@ -41,7 +49,9 @@ def main(path: str, *endpoints: str) -> None:
     planner = Planner()
     pairs = []
     for placement in PLACEMENTS:
-        config = EngineConfig.from_values({"model_path": path} | placement)
+        config = EngineConfig.from_values(
+            {"model_path": path, "draft_model_path": path} | placement
+        )
         pairs.append((planner.plan(config), really(config)))
     planner.close()
     sys.stdout.buffer.write(msgspec.json.encode(pairs))
