@@ -33,7 +33,8 @@ ENGINE = "engine"
 STDERR = "engine stderr"
 # A flood of lines costs the window one insertion in this time, however many they are.
 _BATCH_MS = 100
-# llama.cpp's own lines carry no level here; these words make the difference to whoever searches.
+# Of llama.cpp's own lines only warnings and errors get to stderr, without their level; these words
+# tell them apart.
 _SOUNDS_BAD = re.compile(
     r"ggml_assert|\berror\b|\bfail(ed|ure)?\b|abort|out of memory|terminate called|traceback"
     r"|segmentation",
@@ -120,7 +121,7 @@ class LogWiring(QObject):
     def _on_stderr_received(self, text: str) -> None:
         now_s = self._clock()
         for line in text.split("\n"):
-            level: Level = "error" if _SOUNDS_BAD.search(line) else "info"
+            level: Level = "error" if _SOUNDS_BAD.search(line) else "warning"
             self._waiting.extend(log_lines(now_s, level, STDERR, line))
         if not self._batch.isActive():
             self._batch.start()

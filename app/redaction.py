@@ -41,7 +41,7 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~-]{8,}=*"), rf"\1 {_TOKEN}"),
     (
         re.compile(
-            r"(?i)([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key)[\"']?\s*[=:]\s*[\"']?)"
+            r"(?i)((?:token|secret|passw(?:or)?d|api[_-]?key)[\"']?\s*[=:]\s*[\"']?)"
             r"(?![\d,.]+(?:\s|$))[^\s\"',;&]{6,}"
         ),
         rf"\1{_TOKEN}",
@@ -122,7 +122,9 @@ class Redactor:
         """``text`` without names, homes and tokens; of model files only the names are left."""
         for pattern, name in self._models:
             text = pattern.sub(lambda _, name=name: name, text)  # type: ignore[misc]
-        text = _MODEL_FILE.sub("", text)
+        # Asked first, since the pattern looks at each slash again for each slash.
+        if ".gguf" in text.casefold():
+            text = _MODEL_FILE.sub("", text)
         for pattern in self._homes:
             text = pattern.sub("~", text)
         text = _ANY_HOME.sub(rf"\1{_USER}", text)

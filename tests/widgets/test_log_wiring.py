@@ -74,8 +74,8 @@ def test_that_the_engine_s_lines_keep_their_level(log: LogWiring, desk: Desk) ->
         ("ggml_abort: GGML_ASSERT(x) failed", "error"),
         ("terminate called after throwing", "error"),
         ("CUDA error: out of memory", "error"),
-        ("llama_context: n_ctx_seq (4096) < n_ctx_train (32768)", "info"),
-        ("mirror of terror", "info"),
+        ("llama_context: n_ctx_seq (4096) < n_ctx_train (32768)", "warning"),
+        ("mirror of terror", "warning"),
     ],
 )
 def test_that_a_line_of_stderr_that_sounds_bad_is_an_error(
