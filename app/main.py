@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -70,15 +71,17 @@ def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int])
         # Pictures need no screen: the same window, drawn into memory.
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = application()
-    desk = Desk(EngineConfig())
-    window = _dressed_window(app, desk, theme)
-    window.resize(*size)
-    window.show()
-    tour = Tour(window, out, model)
-    tour.finished.connect(app.exit)
-    desk.open()
-    tour.start()
-    return app.exec()
+    # A tour shows conversations of its own and leaves nothing behind.
+    with tempfile.TemporaryDirectory(prefix="tunedeck-tour-") as folder:
+        desk = Desk(EngineConfig(), store=ConversationStore(Path(folder)))
+        window = _dressed_window(app, desk, theme)
+        window.resize(*size)
+        window.show()
+        tour = Tour(window, out, model)
+        tour.finished.connect(app.exit)
+        desk.open()
+        tour.start()
+        return app.exec()
 
 
 def application() -> QApplication:

@@ -25,6 +25,7 @@ class ModelFitView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make it without an answer."""
         super().__init__(parent)
+        self._is_answered = False
         self._bar = MemoryBar(self)
         self._sentence = wrapped_label("")
         self._ways = QHBoxLayout()
@@ -45,6 +46,7 @@ class ModelFitView(QWidget):
     def show_waiting(self) -> None:
         """The engine is being asked."""
         self.show_fit(FitView("Asking the engine what it would take …"))
+        self._is_answered = False
         set_role(self._sentence, "muted")
 
     def show_fit(self, fit: FitView) -> None:
@@ -53,11 +55,17 @@ class ModelFitView(QWidget):
         self._bar.set_present(
             fit.plan, fit.others_bytes, fit.capacity_bytes, fit.memory, fit.device
         )
+        self._is_answered = True
         self._bar.setEnabled(fit.plan is not None)
         self._sentence.setText(fit.sentence)
         set_role(self._sentence, "warning" if fit.is_short else "")
         self._set_ways(fit.ways)
         self.show()
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether an answer is shown, not the wait for one."""
+        return self._is_answered and not self.isHidden()
 
     def sentence(self) -> str:
         """What is said; empty while nothing is shown."""

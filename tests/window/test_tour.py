@@ -22,8 +22,9 @@ def test_that_the_tour_shows_every_step_on_the_demo_model(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr[-3000:]
     pictures = sorted(path.name for path in tmp_path.glob("*.png"))
     assert pictures == [
-        "1-loaded.png", "2-two-chats.png", "3-answered.png", "4-drag.png", "5-applied.png",
-        "6-export.png",
+        "01-loaded.png", "02-two-chats.png", "03-answered.png", "04-drag.png", "05-applied.png",
+        "06-export.png", "07-branches.png", "08-conversations.png", "09-charts.png",
+        "10-actions.png", "11-models.png", "12-template.png", "13-log.png",
     ]  # fmt: skip
 
 
