@@ -54,6 +54,7 @@ from widgets.command_bar import CommandBar
 from widgets.conversation_list import ConversationList
 from widgets.live_panel import LivePanel
 from widgets.log_view import LogView
+from widgets.speech import let_widgets_speak
 from widgets.status_banner import StatusBanner
 from widgets.theme import TuneTheme
 from widgets.toast import Toast
@@ -233,6 +234,8 @@ class Window(QMainWindow):
         self._middle = QTabWidget()
         self._middle.setDocumentMode(True)
         self._middle.setAccessibleName("Chat and charts")
+        # Its tab bar takes the keyboard itself; while that is hidden Tab would be caught here.
+        self._middle.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._middle.tabBar().setAccessibleName("Chat or charts")
         self._middle.addTab(self.chat, "Chat")
         self._middle.tabBar().hide()
@@ -306,6 +309,7 @@ class Window(QMainWindow):
         app = QApplication.instance()
         if not isinstance(app, QApplication):
             raise TypeError("A window needs a QApplication.")
+        let_widgets_speak(app)
         self.areas = FocusAreas(app, self)
         self.areas.add("top", self.top)
         self.areas.add(_LIST, self.docks.dock(_LIST), lambda: self.conversations.view)

@@ -18,7 +18,13 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QKeyEvent,
+    QPainter,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -166,6 +172,7 @@ class ActionList(QFrame):
         self.field.setClearButtonEnabled(False)
         self.view = QListView(self)
         self.view.setAccessibleName("Actions")
+        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the field moves it
         self.view.setUniformItemSizes(False)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -287,6 +294,14 @@ class ActionList(QFrame):
 
     def _choose(self, row: int) -> None:
         self.view.setCurrentIndex(self._rows.index(row) if row >= 0 else QModelIndex())
+        self._announce()
+
+    def _announce(self) -> None:
+        """The focus stays in the field: say what the list stands at."""
+        entry = self.current()
+        words = _spoken(entry) if entry is not None else self._nothing.text()
+        if self.isVisible():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.field, words))
 
     def _on_key(self, event: QKeyEvent) -> bool:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -294,6 +309,7 @@ class ActionList(QFrame):
             return True
         if event.key() in _LIST_KEYS:
             QApplication.sendEvent(self.view, event)
+            self._announce()
             return True
         return False
 

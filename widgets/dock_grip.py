@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QAccessible,
     QColor,
     QContextMenuEvent,
     QEnterEvent,
@@ -35,6 +36,8 @@ class DockGrip(QWidget):
     """
 
     menu_requested = Signal(QPoint)
+
+    accessible_role = QAccessible.Role.ButtonMenu
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         """Make the grip of the panel ``title``."""

@@ -62,6 +62,7 @@ class Fader(QSlider):
         self._is_setting = False
         self._dragged_to: int | None = None
         self._wheel_rest = 0
+        self._spoken = ""
         # Not WheelFocus: turning the wheel over it scrolls the panel.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -88,6 +89,14 @@ class Fader(QSlider):
         self.setPageStep(max(1, count // 8) * UNITS)
         self._is_setting = False
         self.update()
+
+    def set_spoken(self, text: str) -> None:
+        """Say the value in words, with its unit, for a screen reader."""
+        self._spoken = text
+
+    def spoken(self) -> str:
+        """The value in words."""
+        return self._spoken
 
     def handle_position(self) -> QPoint:
         """Middle of the handle, in the widget's pixels."""

@@ -16,7 +16,7 @@ from widgets.fader_scale import FaderScale
 from widgets.menu_button import MenuButton
 from widgets.theme import set_role
 from widgets.value_field import ValueField
-from widgets.value_text import value_text
+from widgets.value_text import value_text, value_with_unit
 
 
 class FaderControl(Control):
@@ -35,6 +35,11 @@ class FaderControl(Control):
         """Put the handle where the value belongs."""
         if not self.fader.isSliderDown():
             self.fader.set_place(self.fader.scale.place_of(self._value))
+
+    def describe(self) -> None:
+        """Let the fader say its value as well."""
+        super().describe()
+        self.fader.set_spoken(value_with_unit(self.setting, self._value))
 
     def set_applied(self, value: Value | None) -> None:
         """Mark the place of ``value``."""

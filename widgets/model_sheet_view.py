@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -32,6 +33,8 @@ class ModelSheetView(QScrollArea):
     """
 
     way_chosen = Signal(str)
+
+    accessible_role = QAccessible.Role.Document
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make a view without a model."""
