@@ -5,8 +5,11 @@ The window never waits for the disk but once, at the start, before it is there.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -27,6 +30,8 @@ _COALESCED_MS = 500
 _RETRY_MS = 30_000
 _CLOSING_WAIT_S = 2.0
 _RECENT_MODELS = 12
+# A drive that is asleep takes a second or two to answer, one that is gone minutes.
+_FILE_WAIT_S = 3.0
 
 
 class KeptSettings(QObject):
@@ -184,9 +189,22 @@ class KeptSettings(QObject):
         Raises:
             DomainError: If one of ``values`` cannot be taken.
         """
-        config = self._engine.with_values(dict(values or {}))
-        self._passing = {key: getattr(config, key) for key in values or {}}
+        given = self._instead_of_gone_draft() | dict(values or {})
+        config = self._engine.with_values(given)
+        self._passing = {key: getattr(config, key) for key in given}
         return config
+
+    def _instead_of_gone_draft(self) -> dict[str, object]:
+        """Settings without the draft model where its file is gone: the engine would refuse all."""
+        path = self._engine.draft_model_path
+        if not path or _answers(Path(path).is_file, _FILE_WAIT_S):
+            return {}
+        self._sentences += (
+            f"The draft model {Path(path).name} is not there, or its drive does not answer, so "
+            "nothing is drafted with it this time. Choose it again once it is back.",
+        )
+        types = tuple(name for name in self._engine.spec_types if name != "draft-simple")
+        return {"draft_model_path": "", "spec_types": types}
 
     def note_wanted(self, config: EngineConfig) -> None:
         """Keep what of ``config`` differs from the defaults."""
@@ -253,3 +271,17 @@ class KeptSettings(QObject):
             self._is_failing = False
             self._again.stop()
             self.recovered.emit("The settings can be saved again; nothing that you set is lost.")
+
+
+def _answers(ask: Callable[[], bool], wait_s: float) -> bool:
+    """Whether ``ask`` says yes within ``wait_s`` seconds; a refusal of the system is a no."""
+    said: list[bool] = []
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            said.append(ask())
+
+    asking = threading.Thread(target=run, name="file", daemon=True)
+    asking.start()
+    asking.join(wait_s)
+    return said == [True]

@@ -356,3 +356,36 @@ def test_that_settings_of_the_command_line_pass_unless_they_are_changed(
     assert on_disk(folder)["settings"] == {"slots": 1, "top_k": 13}
     with pytest.raises(DomainError):
         start().start_config({"slots": 0})
+
+
+def test_that_a_draft_model_that_is_gone_does_not_stop_the_start(
+    start: Start, folder: Path, tmp_path: Path
+) -> None:
+    draft = tmp_path / "draft.gguf"
+    settings = {"spec_types": ["draft-simple", "ngram-simple"], "draft_model_path": str(draft)}
+    put(folder, settings=settings)
+    kept = start()
+    config = kept.start_config()
+    assert (config.draft_model_path, config.spec_types) == ("", ("ngram-simple",))
+    assert "draft.gguf is not there" in kept.sentences[0]
+    kept.note_wanted(config.with_values({"slots": 2}))
+    kept.close()
+    # It may only be on a drive that is not connected today.
+    assert on_disk(folder)["settings"] == settings | {"slots": 2}
+    draft.touch()
+    kept = start()
+    assert kept.start_config().draft_model_path == str(draft)
+    assert kept.sentences == ()
+
+
+def test_that_a_drive_that_does_not_answer_does_not_stop_the_start(
+    start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_answer = threading.Event()
+    monkeypatch.setattr(Path, "is_file", lambda _: may_answer.wait())
+    monkeypatch.setattr(kept_settings, "_FILE_WAIT_S", 0.05)
+    put(folder, settings={"spec_types": ["draft-simple"], "draft_model_path": "/net/draft.gguf"})
+    kept = start()
+    assert kept.start_config().spec_types == ()
+    assert "does not answer" in kept.sentences[0]
+    may_answer.set()
