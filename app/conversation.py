@@ -61,6 +61,7 @@ class Conversation:
         tip: Id of the last turn of the branch that is shown; 0 before the first.
         next_id: Id of the next turn; never used twice, not even after a turn was taken back.
         clock_s: Wall clock, for ``Turn.made_s``.
+        left_tip: Tip of the branch that the newest one was begun from; 0 where none was left.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Conversation:
     tip: int = 0
     next_id: int = 1
     clock_s: Callable[[], float] = field(default=time.time, repr=False, compare=False)
+    left_tip: int = field(default=0, repr=False, compare=False)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -114,6 +116,7 @@ class Conversation:
 
     def ask(self, text: str, model: str = "") -> None:
         """The user says ``text``; an empty answer of ``model`` to it is opened."""
+        self.left_tip = 0
         self._say("user", text)
         self.open_answer(model)
 
@@ -174,7 +177,7 @@ class Conversation:
         turn = self.tree[turn_id]
         if turn.role != "assistant":
             raise ValueError(f"Turn {turn_id} is a question; only an answer can be given again.")
-        self.tip = turn.parent
+        self.left_tip, self.tip = self.tip, turn.parent
         self._say("assistant", "", end="open", model=model)
 
     def ask_instead(self, turn_id: int, text: str, model: str = "") -> None:
@@ -188,8 +191,9 @@ class Conversation:
         turn = self.tree[turn_id]
         if turn.role != "user":
             raise ValueError(f"Turn {turn_id} is an answer; only a question can be put otherwise.")
-        self.tip = turn.parent
+        left, self.tip = self.tip, turn.parent
         self.ask(text, model)
+        self.left_tip = left
 
     def drop_empty_answer(self) -> None:
         """Take back an answer in which nothing was said, so that a retry starts clean."""
@@ -200,7 +204,7 @@ class Conversation:
     def take_back(self) -> str:
         """Take the last question and its empty answer out, as if it had not been asked.
 
-        A branch beside what went is shown in its place. A question that has other answers stays.
+        The branch that was left for it is shown again. A question that has other answers stays.
 
         Returns:
             The question if it went; empty where it stays, or the last turns are something else.
@@ -211,10 +215,10 @@ class Conversation:
             return ""
         self._forget(answer)
         if any(turn.parent == question.id for turn in self.tree.values()):
-            self._descend()
+            self._return()
             return ""
         self._forget(question)
-        self._descend()
+        self._return()
         return question.text
 
     # --- For the engine -----------------------------------------------------------------
@@ -247,6 +251,14 @@ class Conversation:
         number, self.next_id = self.next_id, self.next_id + 1
         self.tree[number] = Turn(role, text, end, number, self.tip, self.clock_s(), model)
         self.tip = number
+
+    def _return(self) -> None:
+        """Show the branch that was left, else the newest one from here on."""
+        if self.left_tip in self.tree:
+            self.tip = self.left_tip
+        else:
+            self._descend()
+        self.left_tip = 0
 
     def _descend(self) -> None:
         """Go on from the tip to the newest end behind it."""

@@ -244,6 +244,10 @@ class ChatRows(QObject):
     def _build_answer(self, record: AnswerRecord) -> AnswerView:
         answer = AnswerView(record, self._palette, self._selection)
         number = record.branch.turn_id
+        # What is read or selected is not folded away under the reader's eyes.
+        answer.may_fold = lambda: (
+            self._area.is_following and not self._selection.has_selection(answer)
+        )
         answer.link_activated.connect(self.link_activated)
         # Queued: whoever listens must not work inside a paint event.
         answer.painted.connect(self.first_painted, Qt.ConnectionType.QueuedConnection)

@@ -7,6 +7,7 @@ a few milliseconds at once.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -60,6 +61,8 @@ class AnswerView(QWidget):
             palette: Colours.
             selection: Of the conversation.
             parent: Owner.
+
+        ``may_fold`` says whether nobody reads the thought when it is over; its owner sets it.
         """
         super().__init__(parent)
         self._record = record
@@ -73,6 +76,7 @@ class AnswerView(QWidget):
         self._is_paint_awaited = record.is_streaming
         self._pause_ms = TICK_MS
         self.thought: ThoughtView | None = None
+        self.may_fold: Callable[[], bool] = lambda: True
         self.setAccessibleName(f"Answer of {record.model_name}")
         sender = QLabel(record.model_name)
         sender.setTextFormat(Qt.TextFormat.PlainText)
@@ -168,7 +172,7 @@ class AnswerView(QWidget):
         if not self._reader.is_inside:
             self._put(self._reader.finish())
         if self.thought is not None:
-            self.thought.set_thinking(is_thinking=False)
+            self.thought.set_thinking(is_thinking=False, may_fold=self.may_fold())
         self._forget_paint()
         self._waiting.hide()
         self.footer.show_end(figures_text, reason_text, is_warning=is_warning)
@@ -233,7 +237,7 @@ class AnswerView(QWidget):
                 self._thought_view().push(text)
                 continue
             if not self._said and self.thought is not None:
-                self.thought.set_thinking(is_thinking=False)
+                self.thought.set_thinking(is_thinking=False, may_fold=self.may_fold())
             elif not self._said and self._is_paint_awaited:
                 self.body.await_paint()
             self._said.append(text)

@@ -96,12 +96,17 @@ class ThoughtView(QWidget):
             self._think_tok = think_tok
             self._show_words()
 
-    def set_thinking(self, *, is_thinking: bool) -> None:
-        """Say that the thought is over, or goes on; over, it folds unless the user chose."""
+    def set_thinking(self, *, is_thinking: bool, may_fold: bool = True) -> None:
+        """Say that the thought is over, or goes on.
+
+        Args:
+            is_thinking: More of it may come.
+            may_fold: Nobody is reading it: it folds when it is over, unless the user chose.
+        """
         if is_thinking == self._is_thinking:
             return
         self._is_thinking = is_thinking
-        if not is_thinking and not self._is_chosen:
+        if not is_thinking and may_fold and not self._is_chosen:
             self._set_open(is_open=False)
         self._show_state()
 

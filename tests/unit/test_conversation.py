@@ -157,6 +157,19 @@ def test_that_a_refused_question_put_otherwise_brings_the_old_one_back() -> None
     assert [turn.text for turn in conversation.turns] == ["one", "1", "two", "2"]
 
 
+def test_that_a_refused_branch_leads_back_to_the_one_it_was_begun_from() -> None:
+    conversation = Conversation("a", 1)
+    answered(conversation, "one", "1")
+    conversation.ask_instead(1, "uno")
+    conversation.append("I")
+    conversation.finish("end")
+    conversation.choose(1)
+    conversation.ask_instead(1, "far too long")
+    conversation.finish("failed")
+    conversation.take_back()
+    assert [turn.text for turn in conversation.turns] == ["one", "1"]
+
+
 def test_that_branches_are_not_changed_while_an_answer_is_written() -> None:
     conversation = Conversation("a", 1)
     answered(conversation, "one", "1")

@@ -66,6 +66,26 @@ def test_that_a_user_s_choice_is_kept_when_the_answer_begins(qtbot: QtBot, view:
     assert thought(view).is_open
 
 
+@pytest.mark.parametrize("how", ["scrolled", "selected"])
+def test_that_a_thought_that_is_read_is_not_folded_away(
+    qtbot: QtBot, view: ChatView, how: str
+) -> None:
+    begun(view)
+    view.append_text("<think>\n" + "A line of thought.\n\n" * 60)
+    wait_shown(qtbot, view)
+    bar = view.messages_area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    if how == "scrolled":
+        bar.setValue(20)
+    else:
+        thought(view).findChildren(TextRun)[0].selectAll()
+        view.messages_area.jump_to_end()
+    view.append_text("</think>Yes")
+    wait_shown(qtbot, view)
+    assert thought(view).is_open
+    assert thought(view).button.text() == "Thought"
+
+
 def test_that_a_thought_the_template_opened_is_one(qtbot: QtBot, view: ChatView) -> None:
     begun(view)
     view.rows.start_in_thought()
