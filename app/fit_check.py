@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.helper_process import HelperProcess
+from app.helper_process import HelperProcess, close_helpers
 from app.planning import PlanAnswer, PlanRefusal
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.cache_type import CACHE_TYPES
@@ -96,10 +96,8 @@ class FitCheck(QObject):
 
     def close(self) -> None:
         """Drop the question and wait until its process is gone, at most a second."""
-        process = self._process
         self.cancel()
-        if process is not None:
-            process.close()
+        close_helpers(self)
 
     # --- Inside -------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ class HelperProcess(QObject):
     def close(self) -> None:
         """Kill it and wait until it is gone, at most a second."""
         self.stop()
-        self._process.waitForFinished(_FAREWELL_MS)
+        if self._process.state() is not QProcess.ProcessState.NotRunning:
+            self._process.waitForFinished(_FAREWELL_MS)
 
     def _on_output_ready(self) -> None:
         *lines, self._rest = (self._rest + self._read_output()).split(b"\n")
@@ -102,3 +103,9 @@ class HelperProcess(QObject):
             last = self._stderr.decode(errors="replace").strip().splitlines()[-1:]
             self.ended.emit(exit_code, last[0] if last else "")
         self.deleteLater()
+
+
+def close_helpers(parent: QObject) -> None:
+    """End every process of ``parent``, those that were stopped and are not gone yet included."""
+    for process in parent.findChildren(HelperProcess):
+        process.close()

@@ -237,7 +237,7 @@ class PickerWiring(QObject):
         if self._picker is None:
             return
         self._put(entries)
-        current = location_of(self._picker.tree.current_key())
+        current = location_of(self._picker.list.current_key())
         if any(entry.location == current for entry in entries):
             self._show_current(current)
 
@@ -299,7 +299,7 @@ class PickerWiring(QObject):
     def _current_entry(self) -> ModelEntry | None:
         if self._picker is None:
             return None
-        return self._models.entry(location_of(self._picker.tree.current_key()))
+        return self._models.entry(location_of(self._picker.list.current_key()))
 
     # --- What is chosen -----------------------------------------------------------------
 
@@ -355,7 +355,7 @@ class PickerWiring(QObject):
     def _select_loaded(self) -> None:
         loaded = self._loaded_location()
         if self._picker is not None and loaded is not None:
-            self._picker.tree.select(key_of(loaded))
+            self._picker.list.select(key_of(loaded))
 
     def _loaded_location(self) -> bytes | None:
         model = self._desk.session.model

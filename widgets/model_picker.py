@@ -24,9 +24,9 @@ from PySide6.QtWidgets import (
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.elided_label import ElidedLabel
 from widgets.menu_button import MenuButton
+from widgets.model_list_view import ModelListView
 from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
-from widgets.model_tree import ModelTree
 from widgets.theme import set_role
 
 _START_SIZE = (1080, 680)
@@ -70,7 +70,7 @@ class ModelPicker(QDialog):
         self.search.setPlaceholderText("Search by name or kind")
         self.search.setAccessibleName("Search the models")
         self.search.setClearButtonEnabled(True)
-        self.tree = ModelTree(self)
+        self.list = ModelListView(self)
         self.sheet = ModelSheetView(self)
         self._folders = MenuButton(self)
         self._folders.setText("Folders")
@@ -102,7 +102,7 @@ class ModelPicker(QDialog):
 
     def set_groups(self, groups: Sequence[ModelGroup]) -> None:
         """Have these groups in this order."""
-        self.tree.set_groups(groups)
+        self.list.set_groups(groups)
         menu = self._folder_menu
         menu.clear()
         menu.addAction("Add a folder…").triggered.connect(self.folder_add_requested)
@@ -117,14 +117,14 @@ class ModelPicker(QDialog):
 
     def put(self, rows: Iterable[ModelRow]) -> None:
         """Show these models, in place of those of the same key."""
-        self.tree.put(rows)
-        if not self.tree.current_key():
-            self.tree.select_first()
+        self.list.put(rows)
+        if not self.list.current_key():
+            self.list.select_first()
         self._show_state()
 
     def remove(self, keys: Iterable[str]) -> None:
         """Show these models no more."""
-        self.tree.remove(keys)
+        self.list.remove(keys)
         self._show_state()
 
     def set_listing(self, is_listing: bool, words: str) -> None:
@@ -152,7 +152,7 @@ class ModelPicker(QDialog):
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
-        self.tree.set_palette(palette)
+        self.list.set_palette(palette)
         self.sheet.set_palette(palette)
         self._folders.set_palette(palette)
 
@@ -165,7 +165,7 @@ class ModelPicker(QDialog):
         if watched is self.search and isinstance(event, QKeyEvent):
             is_press = event.type() is QEvent.Type.KeyPress
             if is_press and event.key() in _INTO_LIST:
-                self.tree.keyPressEvent(event)
+                self.list.keyPressEvent(event)
                 return True
         return super().eventFilter(watched, event)
 
@@ -176,7 +176,7 @@ class ModelPicker(QDialog):
         column = left.layout()
         assert isinstance(column, QVBoxLayout)
         column.addWidget(self.search)
-        self._pages.addWidget(self.tree)
+        self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty)
         column.addWidget(self._pages, 1)
         row = QHBoxLayout()
@@ -219,15 +219,15 @@ class ModelPicker(QDialog):
     def _connect(self) -> None:
         self.search.installEventFilter(self)
         self.search.textChanged.connect(self._on_search_changed)
-        self.tree.row_selected.connect(self._show_current)
-        self.tree.row_activated.connect(self._choose)
+        self.list.row_selected.connect(self._show_current)
+        self.list.row_activated.connect(self._choose)
         self.sheet.way_chosen.connect(self._on_way_chosen)
         self._folders.setAccessibleDescription("Adds folders to the list or removes them.")
         self._refresh.clicked.connect(self.refresh_requested)
         self._browse.clicked.connect(self.browse_requested)
         self._demo.clicked.connect(self.demo_requested)
         self._cancel.clicked.connect(self.reject)
-        self.load_button.clicked.connect(lambda: self._choose(self.tree.current_key()))
+        self.load_button.clicked.connect(lambda: self._choose(self.list.current_key()))
 
     def _show_current(self, key: str) -> None:
         self.load_button.setEnabled(False)
@@ -241,20 +241,20 @@ class ModelPicker(QDialog):
             self.chosen.emit(key)
 
     def _on_way_chosen(self, way: str) -> None:
-        self.way_chosen.emit(self.tree.current_key(), way)
+        self.way_chosen.emit(self.list.current_key(), way)
 
     def _on_search_changed(self, words: str) -> None:
-        self.tree.set_search(words)
+        self.list.set_search(words)
         self._show_state()
 
     def _show_state(self) -> None:
-        shown, count = self.tree.shown_count(), self.tree.count()
+        shown, count = self.list.shown_count(), self.list.count()
         is_empty = not shown
         if is_empty and count:
             self._empty.setText("No model has these words in its name or kind.")
         elif is_empty:
             self._empty.setText("Looking for models …" if self._is_listing else _EMPTY)
-        self._pages.setCurrentWidget(self._empty if is_empty else self.tree)
+        self._pages.setCurrentWidget(self._empty if is_empty else self.list)
         number = f"{shown:,} of {count:,} models" if shown != count else f"{count:,} models"
         if count == 1 and shown == 1:
             number = "1 model"

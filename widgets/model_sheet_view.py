@@ -8,15 +8,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QFrame,
-    QGridLayout,
     QLabel,
-    QLayout,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.cell_grid import Cell, CellGrid
 from widgets.elided_label import ElidedLabel
 from widgets.model_fit_view import ModelFitView, wrapped_label
 from widgets.model_rows import KvRow, ModelSheet
@@ -48,17 +47,11 @@ class ModelSheetView(QScrollArea):
         self._path = ElidedLabel("", self._page, Qt.TextElideMode.ElideMiddle)
         set_role(self._path, "hint")
         self._sentence = wrapped_label("warning")
-        self._facts = QGridLayout()
-        self._facts.setColumnStretch(1, 1)
-        self._facts.setHorizontalSpacing(PANEL_PADDING_PX)
-        self._facts.setVerticalSpacing(STEP_PX // 2)
+        self._facts = CellGrid(self._page, wide=1)
         self._line = _line()
         self._kv_title = wrapped_label("heading")
         self._kv_title.setText("KV cache")
-        self._kv = QGridLayout()
-        self._kv.setColumnStretch(3, 1)
-        self._kv.setHorizontalSpacing(PANEL_PADDING_PX)
-        self._kv.setVerticalSpacing(STEP_PX // 2)
+        self._kv = CellGrid(self._page, right=(1, 2))
         self._kv_notes = wrapped_label("hint")
         self.fit = ModelFitView(self._page)
         self.fit.way_chosen.connect(self.way_chosen)
@@ -77,18 +70,12 @@ class ModelSheetView(QScrollArea):
         self._path.set_text(sheet.path)
         self._sentence.setText(sheet.sentence)
         self._sentence.setVisible(bool(sheet.sentence))
-        _clear(self._facts)
-        for number, (label, value) in enumerate(sheet.facts):
-            name = QLabel(label, self._page)
-            set_role(name, "muted")
-            text = wrapped_label("", self._page)
-            text.setText(value)
-            text.setAccessibleName(f"{label}: {value}")
-            self._facts.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
-            self._facts.addWidget(text, number, 1)
-            # At once: a layout would show them one turn of the event loop later.
-            name.show()
-            text.show()
+        self._facts.show_cells(
+            [
+                (Cell(label, "muted"), Cell(value, "", f"{label}: {value}"))
+                for label, value in sheet.facts
+            ]
+        )
         self._show_kv(sheet.kv_rows, sheet.kv_notes)
 
     def set_palette(self, palette: Palette) -> None:
@@ -104,31 +91,15 @@ class ModelSheetView(QScrollArea):
         )
 
     def _show_kv(self, rows: Sequence[KvRow], notes: str) -> None:
-        _clear(self._kv)
         self._line.setVisible(bool(rows or notes))
         self._kv_title.setVisible(bool(rows or notes))
         self._kv_notes.setText(notes)
         self._kv_notes.setVisible(bool(notes))
-        if not rows:
-            return
         has_windows = any(row.windowed for row in rows)
-        for column, title in enumerate(_KV_TITLES):
-            if title != "windowed layers" or has_windows:
-                self._put_cell(title, 0, column, "hint")
-        for number, row in enumerate(rows, start=1):
-            cells = (row.cache_type, row.per_token, row.windowed, row.share)
-            for column, text in enumerate(cells):
-                if text:
-                    label = self._put_cell(text, number, column, "" if column < 3 else "muted")
-                    label.setAccessibleName(f"{row.cache_type}, {_KV_TITLES[column]}: {text}")
-
-    def _put_cell(self, text: str, row: int, column: int, role: str) -> QLabel:
-        label = QLabel(text, self._page)
-        set_role(label, role)
-        side = Qt.AlignmentFlag.AlignRight if 0 < column < 3 else Qt.AlignmentFlag.AlignLeft
-        self._kv.addWidget(label, row, column, side)
-        label.show()
-        return label
+        titles = [Cell(title, "hint") for title in _KV_TITLES]
+        if not has_windows:
+            titles[2] = Cell("")
+        self._kv.show_cells([titles, *map(_kv_cells, rows)] if rows else [])
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self._page)
@@ -141,10 +112,10 @@ class ModelSheetView(QScrollArea):
         layout.addLayout(head)
         layout.addWidget(self._sentence)
         layout.addWidget(self.fit)
-        layout.addLayout(self._facts)
+        layout.addWidget(self._facts)
         layout.addWidget(self._line)
         layout.addWidget(self._kv_title)
-        layout.addLayout(self._kv)
+        layout.addWidget(self._kv)
         layout.addWidget(self._kv_notes)
         layout.addStretch()
         self.setWidget(self._page)
@@ -157,10 +128,9 @@ def _line() -> QFrame:
     return line
 
 
-def _clear(layout: QLayout) -> None:
-    while layout.count():
-        item = layout.takeAt(0)
-        widget = item.widget() if item is not None else None
-        if widget is not None:
-            widget.hide()
-            widget.deleteLater()
+def _kv_cells(row: KvRow) -> tuple[Cell, ...]:
+    texts = (row.cache_type, row.per_token, row.windowed, row.share)
+    return tuple(
+        Cell(text, "muted" if title == _KV_TITLES[-1] else "", f"{row.cache_type}, {title}: {text}")
+        for text, title in zip(texts, _KV_TITLES, strict=True)
+    )

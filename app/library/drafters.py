@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
-from app.helper_process import HelperProcess
+from app.helper_process import HelperProcess, close_helpers
 from app.library.draft_check import DraftRequest, DraftVerdict
 from app.library.model_entry import ModelEntry
 
@@ -67,10 +67,8 @@ class Drafters(QObject):
 
     def close(self) -> None:
         """Give the check up and wait until its process is gone, at most a second."""
-        process = self._process
         self.stop()
-        if process is not None:
-            process.close()
+        close_helpers(self)
 
     def _on_line_received(self, line: bytes) -> None:
         try:

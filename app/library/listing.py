@@ -46,7 +46,7 @@ from engine_bridge.header_facts import read_header_facts
 # Files opened lately are listed first where they answer at once, so that they are not found again
 # under their folder.
 _HEAD_START_S = 0.3
-_BATCH = 32
+_BATCH = 100
 # Headers are told as soon as this has passed, single ones included.
 _BATCH_WAIT_S = 0.05
 _NICENESS = 10

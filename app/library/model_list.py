@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.helper_process import HelperProcess
+from app.helper_process import HelperProcess, close_helpers
 from app.library.model_entry import (
     EntriesFound,
     FolderReported,
@@ -95,10 +95,8 @@ class ModelList(QObject):
 
     def close(self) -> None:
         """End it with the window; waits at most a second."""
-        process = self._process
         self._stop_process()
-        if process is not None:
-            process.close()
+        close_helpers(self)
 
     # --- Inside -------------------------------------------------------------------------
 

@@ -52,7 +52,8 @@ def open_picker(window: Window, qtbot: QtBot) -> ModelPicker:
 
 
 def key_of(picker: ModelPicker, name: str) -> str:
-    return next(key for key, row in picker.tree._rows.items() if row.name == name)
+    rows = (picker.list.row(key) for key in picker.list.shown_keys())
+    return next(row.key for row in rows if row is not None and row.name == name)
 
 
 def test_that_a_model_is_looked_at_and_chosen_by_keyboard(
@@ -83,7 +84,7 @@ def test_that_a_greyed_file_is_explained_and_not_asked_about(
     window = open_window()
     use_folder(window, folder)
     picker = open_picker(window, qtbot)
-    picker.tree.select(key_of(picker, "broken.gguf"))
+    picker.list.select(key_of(picker, "broken.gguf"))
     assert "web page" in picker.sheet.words()
     assert not picker.load_button.isEnabled()
     assert not window.engine_wiring.picker._fit.is_asking
@@ -102,7 +103,7 @@ def test_that_what_does_not_fit_is_said(
     window = open_window(slots=256, ctx_per_slot_tok=32_768)
     use_folder(window, models)
     picker = open_picker(window, qtbot)
-    picker.tree.select(key_of(picker, "huge-cache.gguf"))
+    picker.list.select(key_of(picker, "huge-cache.gguf"))
     fit = picker.sheet.fit
     qtbot.waitUntil(lambda: "does not suffice" in fit.sentence(), timeout=PATIENCE_MS)
 

@@ -1,0 +1,193 @@
+"""The models by folder: searched, sorted, walked with the arrow keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+
+from resources.tokens import STEP_PX, Palette
+from widgets.model_rows import ModelGroup, ModelRow
+from widgets.model_table import Column, ModelTable
+
+_WIDEST = {
+    Column.ABOUT: "000.0 B · Q4_K_M · 3 parts",
+    Column.SIZE: "00.0 GiB",
+    Column.MODIFIED: "0000-00-00",
+}
+
+
+class ModelListView(QTableView):
+    """Groups with their models.
+
+    Signals:
+        row_selected: Key (str) of the model that is current now; empty for none.
+        row_activated: Key (str) of the model chosen by Enter or a double click.
+    """
+
+    row_selected = Signal(str)
+    row_activated = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Make an empty list."""
+        super().__init__(parent)
+        self.setAccessibleName("Models")
+        self.setAccessibleDescription("Models on this machine by folder; Enter loads one.")
+        self._current = ""
+        self._is_changing = False
+        self._table = ModelTable(self)
+        self.setModel(self._table)
+        self._set_up()
+        self._measure()
+        self.doubleClicked.connect(self._activate)
+        self.sortByColumn(Column.NAME, Qt.SortOrder.AscendingOrder)
+
+    # --- What is shown ------------------------------------------------------------------
+
+    def set_groups(self, groups: Sequence[ModelGroup]) -> None:
+        """Have these groups in this order; others go, with their models."""
+        self._change(lambda: self._table.set_groups(groups))
+
+    def put(self, rows: Iterable[ModelRow]) -> None:
+        """Show these models, in place of those of the same key."""
+        self._change(lambda: self._table.put(rows))
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Show these models no more."""
+        self._change(lambda: self._table.remove(keys))
+
+    def set_search(self, words: str) -> None:
+        """Show only models that have each of ``words``; the first one is current then."""
+        self._change(lambda: self._table.set_words(words))
+        if not self.current_key():
+            self.select_first()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self._table.set_palette(palette)
+        self.setStyleSheet(
+            f"QTableView {{ background: transparent; border: none; outline: none; }}"
+            f"QTableView::item {{ border: none; padding: 0 {STEP_PX // 2}px; }}"
+            f"QTableView::item:selected {{ color: {palette.on_accent};"
+            f" background: {palette.accent}; }}"
+            f"QHeaderView {{ background: transparent; border: none; }}"
+            f"QHeaderView::section {{ color: {palette.muted}; background: transparent;"
+            f" border: none; border-bottom: 1px solid {palette.line};"
+            f" padding: {STEP_PX}px {STEP_PX // 2}px; }}"
+        )
+
+    def row(self, key: str) -> ModelRow | None:
+        """What is known under ``key``, shown or not."""
+        return self._table.row(key)
+
+    def shown_keys(self) -> list[str]:
+        """Keys of the models as they stand."""
+        keys = (self._table.key_at(number) for number in range(self._table.rowCount()))
+        return [key for key in keys if key]
+
+    def shown_count(self) -> int:
+        """How many models are shown."""
+        return self._table.shown_count()
+
+    def count(self) -> int:
+        """How many models there are."""
+        return self._table.count()
+
+    # --- Which one is current -----------------------------------------------------------
+
+    def current_key(self) -> str:
+        """Key of the model that is current; empty for none."""
+        return self._current
+
+    def select(self, key: str) -> None:
+        """Make the model ``key`` the current one, where it is shown."""
+        place = self._table.place_of(key)
+        if place is not None:
+            self.setCurrentIndex(self._table.index(place, Column.NAME))
+
+    def select_first(self) -> None:
+        """Make the first model shown the current one."""
+        keys = self.shown_keys()[:1]
+        if keys:
+            self.select(keys[0])
+
+    def currentChanged(
+        self,
+        current: QModelIndex | QPersistentModelIndex,
+        previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Tell which model is current."""
+        super().currentChanged(current, previous)
+        if not self._is_changing:
+            self._tell(self._table.key_at(current.row()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter chooses."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._activate(self.currentIndex())
+            return
+        super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.verticalHeader().hide()
+        self.setSortingEnabled(True)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(0)
+
+    def _measure(self) -> None:
+        metrics = self.fontMetrics()
+        for column, text in _WIDEST.items():
+            self.setColumnWidth(column, metrics.horizontalAdvance(text) + 4 * STEP_PX)
+        rows = self.verticalHeader()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setMinimumSectionSize(0)
+        rows.setDefaultSectionSize(metrics.height() + STEP_PX + STEP_PX // 2)
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Change the table and stay where we were: it forgets what is current and scrolled to."""
+        bar = self.verticalScrollBar()
+        scrolled = bar.value()
+        self._is_changing = True
+        change()
+        self._span_headings()
+        self.select(self._current)
+        self._is_changing = False
+        bar.setValue(scrolled)
+        if self._current and self._table.place_of(self._current) is None:
+            self._tell("")
+
+    def _span_headings(self) -> None:
+        self.clearSpans()
+        for number in self._table.headings():
+            self.setSpan(number, Column.NAME, 1, len(Column))
+
+    def _tell(self, key: str) -> None:
+        if key != self._current:
+            self._current = key
+            self.row_selected.emit(key)
+
+    def _activate(self, index: QModelIndex | QPersistentModelIndex) -> None:
+        key = self._table.key_at(index.row())
+        if key:
+            self.row_activated.emit(key)
