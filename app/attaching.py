@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +57,8 @@ class Attaching(QObject):
         self._views[task] = view
         task.succeeded.connect(partial(self._on_read, task))
         task.failed.connect(partial(self._on_failed, task))
-        task.start()
+        # Not the pool: the program waits for that at its end, and a drive may never answer.
+        threading.Thread(target=task.run, name="attaching", daemon=True).start()
 
     def _on_read(self, task: Task, attached: Attached) -> None:
         view = self._take(task)

@@ -171,8 +171,10 @@ class ChatWiring(QObject):
 
     def _on_branch_changed(self, conversation_id: str) -> None:
         conversation = self._chats.conversation(conversation_id)
-        self._tabs.conversation(conversation_id).show_turns(self._records(conversation))
-        if not conversation.is_answering:
+        is_chosen = not conversation.is_answering
+        view = self._tabs.conversation(conversation_id)
+        view.show_turns(self._records(conversation), stays=is_chosen)
+        if is_chosen:
             self._offer_continue(conversation)
 
     def _on_answer_opened(self, conversation_id: str) -> None:

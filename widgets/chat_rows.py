@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication
 
 from resources.chat_tokens import COLUMN_MAX_PX
 from resources.tokens import STEP_PX, Palette
@@ -183,6 +184,18 @@ class ChatRows(QObject):
                     self.branch_requested.emit(branch.turn_id, step)
                 return
 
+    def _on_stepped(self, number: int, step: int) -> None:
+        """Another branch is shown at once; who came by the keyboard stands at its switch again."""
+        place = next((i for i, r in enumerate(self._area.rows) if r.branch.turn_id == number), -1)
+        focus = QApplication.focusWidget()
+        had_focus = focus is not None and self._area.rows[place].isAncestorOf(focus)
+        self.branch_requested.emit(number, step)
+        if had_focus and place < len(self._area.rows):
+            row = self._area.rows[place]
+            row.wake()
+            if row.live is not None:
+                row.live.switch.focus(step)
+
     # --- Inside -------------------------------------------------------------------------------
 
     def _kept(self, records: Sequence[Record]) -> int:
@@ -238,7 +251,7 @@ class ChatRows(QObject):
         message = UserMessage(record, self._palette, self._selection)
         number = record.branch.turn_id
         message.edit_sent.connect(lambda text: self.edit_sent.emit(number, text))
-        message.switch.stepped.connect(lambda step: self.branch_requested.emit(number, step))
+        message.switch.stepped.connect(lambda step: self._on_stepped(number, step))
         return message
 
     def _build_answer(self, record: AnswerRecord) -> AnswerView:
@@ -254,5 +267,5 @@ class ChatRows(QObject):
         footer = answer.footer
         footer.continue_requested.connect(self.continue_requested)
         footer.again_requested.connect(lambda: self.again_requested.emit(number))
-        footer.switch.stepped.connect(lambda step: self.branch_requested.emit(number, step))
+        footer.switch.stepped.connect(lambda step: self._on_stepped(number, step))
         return answer

@@ -165,20 +165,24 @@ class ChatView(QWidget):
         self._is_resuming = False
         self._show_activity()
 
-    def show_turns(self, records: Sequence[Record]) -> None:
-        """Show a whole conversation, or another branch of it, at its end.
+    def show_turns(self, records: Sequence[Record], *, stays: bool = False) -> None:
+        """Show a whole conversation, or another branch of it.
 
         What stands there already stays; the rest is built when it comes near the viewport.
 
         Args:
             records: Oldest first; a message is known again by the number of its branch.
+            stays: What is in view stays there, else the end is shown.
         """
         self._clear_notice()
         self._is_resuming = False
         self.set_can_continue(False)
+        if stays:
+            self.messages_area.stop_following()
         self.rows.show_all(records)
         self._show_page(self.messages_area if records else self.empty)
-        self.messages_area.jump_to_end()
+        if not stays:
+            self.messages_area.jump_to_end()
         self._show_activity()
 
     def append_text(self, text: str) -> None:
@@ -285,8 +289,7 @@ class ChatView(QWidget):
         self.composer.set_reason(
             reason, is_said_elsewhere=self._stack.currentWidget() is self.empty
         )
-        is_busy = self.is_streaming or self._queue_position is not None
-        self.rows.set_can_change(can_change=not is_busy and reason is None)
+        self._show_can_change()
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours of everything that is painted by hand or was rendered."""
@@ -308,11 +311,7 @@ class ChatView(QWidget):
         return self.composer.draft().text()
 
     def set_draft_text(self, text: str) -> bool:
-        """Put ``text`` into the composer if that is empty, long text as an attachment.
-
-        Returns:
-            Whether it was put there.
-        """
+        """Put ``text`` into the composer if that is empty, long text folded; tell whether."""
         return self.composer.set_draft_text(text)
 
     def submit(self, text: str) -> None:
@@ -371,10 +370,15 @@ class ChatView(QWidget):
             words = ""
         self._queue_label.setText(words)
         self._queue_label.setVisible(bool(words))
-        is_busy = self.is_streaming or position is not None
-        self.composer.set_busy(is_busy)
-        self.rows.set_can_change(can_change=not is_busy and self._reason is None)
+        self.composer.set_busy(self._is_busy())
+        self._show_can_change()
         self.activity_changed.emit()
+
+    def _is_busy(self) -> bool:
+        return self.is_streaming or self._queue_position is not None
+
+    def _show_can_change(self) -> None:
+        self.rows.set_can_change(can_change=not self._is_busy() and self._reason is None)
 
     # --- Events -------------------------------------------------------------------------------
 
@@ -392,7 +396,7 @@ class ChatView(QWidget):
         self.retry_requested.emit()
 
     def _on_escape(self) -> None:
-        if self.is_streaming or self._queue_position is not None:
+        if self._is_busy():
             self.stop_requested.emit()
 
     def _on_prompt_chosen(self, text: str) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from engine_bridge.thoughts import ThoughtReader
 from resources.tokens import STEP_PX, Palette
 from widgets.message_body import MarkdownBody
+from widgets.message_branches import BranchSwitch
 from widgets.message_footer import AnswerFooter
 from widgets.message_menu import Entry, copy_text, open_menu
 from widgets.message_record import AnswerRecord, Branch
@@ -121,6 +122,11 @@ class AnswerView(QWidget):
     def is_settled(self) -> bool:
         """Whether all is shown and nothing more will come."""
         return not self._is_streaming and not self.has_unshown_text
+
+    @property
+    def switch(self) -> BranchSwitch:
+        """Leads to the other answers in this place."""
+        return self.footer.switch
 
     @property
     def turn_id(self) -> int:

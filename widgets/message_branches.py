@@ -62,6 +62,13 @@ class BranchSwitch(QWidget):
         self._can_change = can_change
         self._show_state()
 
+    def focus(self, step: int) -> None:
+        """Give the focus to the arrow of that direction, or to the other where it leads nowhere."""
+        wanted, other = self.previous_button, self.next_button
+        if step > 0:
+            wanted, other = other, wanted
+        (wanted if wanted.isEnabled() else other).setFocus()
+
     def _show_state(self) -> None:
         branch = self._branch
         self.previous_button.setEnabled(self._can_change and branch.number > 1)

@@ -159,6 +159,40 @@ def test_that_a_switch_says_where_it_is_and_asks_for_others(qtbot: QtBot, view: 
     assert len(asked) == 3
 
 
+def test_that_the_view_stays_at_the_branch_that_is_chosen(qtbot: QtBot, view: ChatView) -> None:
+    view.show_turns(said(12))
+    area = view.messages_area
+    bar = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: all(r.live is not None and not r.is_held for r in area.rows))
+    bar.setValue(area.rows[2].y())
+    place = bar.value()
+    other: list[Record] = [
+        UserRecord("You", "Put otherwise", Branch(21, 2, 2)),
+        *(AnswerRecord(MODEL, "Words. " * 300, False, branch=Branch(22 + n)) for n in range(6)),
+    ]
+    view.show_turns([*said(2), *other], stays=True)
+    QTest.qWait(50)
+    assert bar.value() == place
+    assert not area.is_following
+
+
+def test_that_the_keyboard_stays_at_the_switch(qtbot: QtBot, view: ChatView) -> None:
+    def branch(number: int) -> list[Record]:
+        return [said(2)[0], AnswerRecord(MODEL, "A", False, branch=Branch(number + 1, number, 3))]
+
+    view.show_turns(branch(1))
+    view.branch_requested.connect(lambda number, step: view.show_turns(branch(number - 1 + step)))
+    first = answer(view).switch
+    first.next_button.setFocus()
+    QTest.keyClick(first.next_button, Qt.Key.Key_Space)
+    second = answer(view).switch
+    assert second is not first
+    assert second.next_button.hasFocus()
+    QTest.keyClick(second.next_button, Qt.Key.Key_Space)
+    assert answer(view).switch.branch.number == 3
+    assert answer(view).switch.previous_button.hasFocus()
+
+
 def test_that_a_lone_message_has_no_switch(view: ChatView) -> None:
     view.show_turns(said(2))
     assert not answer(view).footer.switch.isVisible()
