@@ -126,6 +126,11 @@ class BandwidthMeter:
             step_bytes=step_bytes,
         )
 
+    @property
+    def state_bytes(self) -> int:
+        """Memory its rows take when full."""
+        return self._achieved.state_bytes + self._delivered.state_bytes
+
     def throughput_tok_s(self, now_s: float, window_s: float = 0.0) -> float | None:
         """Output tokens of all streams per second over the last seconds; None without any.
 

@@ -150,6 +150,11 @@ class MemoryMeter:
             window=snapshot.window_bytes,
         )
 
+    @property
+    def state_bytes(self) -> int:
+        """Memory its rows take when full."""
+        return self._series.state_bytes
+
     def _rows(self, stretch: Stretch) -> tuple[Floats, Floats]:
         """Copies of the rows to draw: where they are many, those with the extremes of the sum."""
         times, values = self._series.window()

@@ -207,6 +207,12 @@ class Meters:
             ),
         )
 
+    @property
+    def state_bytes(self) -> int:
+        """Memory that an hour of all series takes, full or not; requests and changes apart."""
+        streams = sum(stream.state_bytes for stream in self._streams.values())
+        return self.memory.state_bytes + self.bandwidth.state_bytes + streams
+
     def marker_near(self, time_s: float, direction: int) -> Marker | None:
         """The next marker after a time (``direction`` 1) or before it (−1); None without one."""
         found = [m for m in self._markers if (m.at_s - time_s) * direction > 0]

@@ -580,3 +580,29 @@ def test_that_what_a_person_changes_is_told_from_news() -> None:
     meters.fold(applied(), T0)
     assert meters.changes == 2
     assert meters.first_s == pytest.approx(T0 / 1e9)
+
+
+def test_that_an_hour_of_eight_streams_fits_into_a_few_megabytes() -> None:
+    meters = Meters()
+    for slot in range(8):
+        stream(meters, (slot, slot), 20, 3, T0)
+    before = meters.state_bytes
+    assert before < 6_000_000
+    for second in range(300):
+        meters.note_memory((system(T0 + second * SECOND),))
+        meters.fold(span(T0 + second * SECOND, 10**9, 0.1), T0)
+    assert meters.state_bytes == before
+
+
+def test_that_requests_and_changes_are_forgotten_in_the_end() -> None:
+    meters = Meters()
+    for number in range(9000):
+        at = T0 + number * 10 * MS
+        meters.note_sent(number, at)
+        stream(meters, (number, 0), 1, 1, at)
+        meters.fold(RequestFinished(number, "end", "", timing(), 110), at)
+    for number in range(300):
+        meters.fold(applied(max_new_tok=number + 1), at)
+    view = meters.view(at, Stretch(at / 1e9 + 1, 3600.0))
+    assert view.ttft.times_s.size == 7200
+    assert len(view.markers) == 256

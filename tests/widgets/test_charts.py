@@ -19,7 +19,7 @@ from engine_bridge.metrics.meters import Marker, Meters, TpotView
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView
 from engine_bridge.metrics.stream_meter import StreamSeries
 from engine_bridge.metrics.stretch import Stretch
-from resources.theme import mixed
+from resources.theme import faded
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.synthetic import GIB, SECOND, desk_at_work
 from widgets.charts.bandwidth import BandwidthChart
@@ -335,7 +335,7 @@ def test_that_gaps_far_above_tpot_do_not_flatten_it(charts: Charts) -> None:
     chart.set_data(view, (), at(0.0))
     rows = np.flatnonzero(painted(chart, DARK.accent).any(axis=1))
     assert rows.min() < chart.plot.height() * 0.75
-    dashed = painted(chart, mixed(DARK.accent, DARK.panel, 0.35))
+    dashed = painted(chart, faded(DARK.accent, DARK.panel, 0.35, DARK.panel))
     above = int(place_of(chart, -50.0, 1.0).y())
     assert dashed[:above].any()
     assert "p99 ITL 8,000 ms (above the axis)" in chart.text()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QFont, QFontMetrics, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -17,6 +17,7 @@ from engine_bridge.protocol import MemoryMeasured, StepsMeasured
 from resources.tokens import DARK, LIGHT
 from tests.widgets.synthetic import SECOND, desk_at_work
 from widgets.live_panel import RATE_HZ, SLOW_RATE_HZ, LivePanel
+from widgets.theme import apply_theme
 
 pytestmark = pytest.mark.gui
 
@@ -307,6 +308,20 @@ def test_that_the_presets_show_what_they_say(working: LivePanel) -> None:
         assert button.isChecked()
 
 
+@pytest.mark.parametrize("font_scale", [1.0, 1.5, 2.0])
+def test_that_the_bar_has_room_for_its_words_in_any_font(
+    working: LivePanel, themed: QApplication, font_scale: float
+) -> None:
+    apply_theme(themed, DARK, font_scale)
+    settle()
+    for button in working.time_bar.findChildren(QPushButton):
+        bold = QFont(button.font())
+        bold.setBold(True)
+        needed = QFontMetrics(bold).horizontalAdvance(button.text())
+        assert button.width() > needed
+        assert button.width() < 2 * needed + 40
+
+
 def test_that_a_pause_stands_still_while_figures_and_recording_go_on(
     working: LivePanel, clock: Clock
 ) -> None:
@@ -338,7 +353,8 @@ def test_that_the_crosshair_tells_the_figures_of_all_charts(working: LivePanel) 
     assert all(note.startswith("20 s ago") for note in notes[:2])
     assert "KV 2.10" in notes[0]
     assert "MBU" in notes[1]
-    assert "slot 4: TPOT" in notes[3]
+    assert "TPOT by slot 1: 1" in notes[3]
+    assert "p99 ITL up to" in notes[3]
     for chart in working.charts:
         image = chart.plot.grab().toImage()
         column = round(chart.plot.geometry_now.x_of(-20.0))

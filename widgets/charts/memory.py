@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.memory_meter import MemoryParts, MemoryView
-from resources.theme import mixed
+from resources.theme import faded
 from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import Floats, highest
@@ -22,6 +22,8 @@ _HEADROOM = 1.1
 _NEAR_CAPACITY = 0.8
 # A reading a second: further away than this there was none.
 _READ_EVERY_S = 2.0
+# The place of KV in the stack: what settings change begins there.
+_FIRST_TUNED = MemoryParts._fields.index("kv")
 _NAMES = {
     "others": "others",
     "mapped": "mapped weights",
@@ -114,7 +116,8 @@ class MemoryChart(ChartFrame[MemoryView]):
     def _series_colours(self) -> tuple[str, ...]:
         """Colours in the order of ``MemoryParts``."""
         p = self.colours
-        mapped, rest = mixed(p.weights, p.raised, 0.45), mixed(p.muted, p.raised, 0.6)
+        mapped = faded(p.weights, p.raised, 0.45, p.panel)
+        rest = faded(p.muted, p.raised, 0.6, p.panel)
         return (p.others, mapped, p.weights, p.kv, p.compute, p.draft, rest)
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
@@ -127,7 +130,11 @@ class MemoryChart(ChartFrame[MemoryView]):
             return []
         total = sum(size for _, size in held)
         lines = [f"{gib(total)} of {gib(self._view.capacity)} GiB"]
-        lines += [f"{name} {gib(size)}" for name, size in reversed(held) if size > 0]
+        # The card lists them as they are stacked; the crosshair's line, which may be cut off,
+        # begins with what the settings change.
+        order = list(reversed(held)) if share is not None else [*held[_FIRST_TUNED:], *held]
+        named = dict(order)
+        lines += [f"{name} {gib(size)}" for name, size in named.items() if size > 0]
         predicted = value_near(self.plot.picture.series[-1], time_s, reach_s)
         if predicted is not None:
             lines.append(f"predicted {gib(predicted)}")

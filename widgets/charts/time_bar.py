@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
@@ -40,10 +41,6 @@ class TimeBar(QWidget):
             end = "first" if place == 0 else "last"
             set_role(button, f"segment-{end if is_end else 'middle'}")
             button.clicked.connect(self._shower(length_s))
-            bold = QFont(button.font())
-            bold.setBold(True)  # as it is while checked: nothing moves by it
-            width = QFontMetrics(bold).horizontalAdvance(text)
-            button.setFixedWidth(width + 4 * STEP_PX)
             self._presets.addButton(button, place)
             row.addWidget(button)
         row.addSpacing(2 * STEP_PX)
@@ -55,6 +52,7 @@ class TimeBar(QWidget):
         self.pause_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.pause_button.clicked.connect(time_view.toggle)
         row.addWidget(self.pause_button)
+        self._fit()
         time_view.moved.connect(self._on_moved)
         self._on_moved()
 
@@ -65,6 +63,22 @@ class TimeBar(QWidget):
     def said(self) -> str:
         """The sentence shown, or the length where no preset is."""
         return self._where.full_text()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Give every text the room it takes at most: nothing moves when one becomes bold."""
+        bold = QFont(self.font())
+        bold.setBold(True)
+        metrics = QFontMetrics(bold)
+        for button in self._presets.buttons():
+            button.setFixedWidth(metrics.horizontalAdvance(button.text()) + 3 * STEP_PX)
+        widest = max(metrics.horizontalAdvance(text) for text in ("Pause", "Follow"))
+        self.pause_button.setFixedWidth(widest + 7 * STEP_PX)
 
     def _shower(self, length_s: float) -> Callable[[], None]:
         def show() -> None:
@@ -90,10 +104,6 @@ class TimeBar(QWidget):
         self.pause_button.setAccessibleDescription(what)
         is_preset = any(button.isChecked() for button in self._presets.buttons())
         self._where.set_text("" if is_preset else _length(shown))
-        # Both texts in the same room: nothing moves when one takes the other's place.
-        metrics = self.pause_button.fontMetrics()
-        width = max(metrics.horizontalAdvance(text) for text in ("Pause", "Follow"))
-        self.pause_button.setFixedWidth(width + 8 * STEP_PX)
 
 
 def _length(seconds: float) -> str:

@@ -8,14 +8,14 @@ from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.meters import TpotView
 from engine_bridge.metrics.stream_meter import StreamSeries
-from resources.theme import mixed
+from resources.theme import faded
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
 from widgets.charts.picture import Level, Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
-from widgets.charts.words import milliseconds, tok_per_s
+from widgets.charts.words import milliseconds, number, tok_per_s
 from widgets.legend_line import Entry
 
 # More lines than this cannot be told apart; the figures still count every stream.
@@ -61,8 +61,9 @@ class TpotChart(ChartFrame[TpotView]):
         return Picture(series, levels, top if top is None else max(top, limit or 0.0))
 
     def _gaps(self, streams: Sequence[StreamSeries]) -> Iterator[Series]:
+        panel = self.colours.panel
         for stream in streams:
-            faint = mixed(self._colour(stream.slot), self.colours.panel, 0.35)
+            faint = faded(self._colour(stream.slot), panel, 0.35, panel)
             name = f"Slot {stream.slot + 1} p99 ITL"
             yield Series(name, stream.itl_times_s, stream.itl_p99_s, faint, is_broken=True)
 
@@ -107,22 +108,35 @@ class TpotChart(ChartFrame[TpotView]):
         self.show_words(value, " · ".join(parts), view.tpot_s is None, legend)
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
-        """What every stream did at a time."""
-        reach_s, _ = self.plot.near()
+        """What every stream did at a time; for the crosshair in one line."""
+        near = self._near(time_s)
+        if share is not None:
+            return [
+                f"slot {slot}: TPOT {milliseconds(tpot)}"
+                + ("" if itl is None else f", p99 ITL {milliseconds(itl)}")
+                + (f", {tok_per_s(1 / tpot)}" if tpot > 0 else "")
+                for slot, tpot, itl in near
+            ]
+        if not near:
+            return []
+        tpots = ", ".join(f"{slot}: {number(1000 * tpot)}" for slot, tpot, _ in near)
+        gaps = [itl for _, _, itl in near if itl is not None]
+        worst = [f"p99 ITL up to {milliseconds(max(gaps))}"] if gaps else []
+        return [f"TPOT by slot {tpots} ms", *worst]
+
+    def _near(self, time_s: float) -> list[tuple[int, float, float | None]]:
+        """Number, TPOT and gaps of the slots that delivered near a time."""
         # Gaps have a row a second: the nearest may be further away than the pointer is wide.
-        reach_s = max(reach_s, 1.0)
+        reach_s = max(self.plot.near()[0], 1.0)
         series = {each.name: each for each in self.plot.picture.series}
-        lines = []
+        found = []
         for stream in self._view.streams[:_LINES]:
             name = f"Slot {stream.slot + 1}"
             tpot = value_near(series[f"{name} TPOT"], time_s, reach_s)
-            if tpot is None:
-                continue
-            row = f"slot {stream.slot + 1}: TPOT {milliseconds(tpot)}"
-            itl = value_near(series[f"{name} p99 ITL"], time_s, 2 * reach_s)
-            row += "" if itl is None else f", p99 ITL {milliseconds(itl)}"
-            lines.append(row + (f", {tok_per_s(1 / tpot)}" if tpot > 0 else ""))
-        return lines
+            if tpot is not None:
+                itl = value_near(series[f"{name} p99 ITL"], time_s, 2 * reach_s)
+                found.append((stream.slot + 1, tpot, itl))
+        return found
 
 
 def _axis_top(streams: Sequence[StreamSeries]) -> float | None:
