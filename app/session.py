@@ -316,7 +316,9 @@ class Session(QObject):
         )  # fmt: skip
         if was_load:
             self._seconds.clear()
-        self._seconds[Applies(event.cost)] = event.seconds
+        # A draft model's load says nothing of how long the model itself would take.
+        if was_load or event.cost != Applies.RELOAD:
+            self._seconds[Applies(event.cost)] = event.seconds
         if self._pending is not None and event.request_id == self._pending.request_id:
             self._pending = None
         self._adopt_model(event.config.model_path)

@@ -101,6 +101,11 @@ class Batcher:
             for stream in self.streams:
                 self._sampling.equip(stream)
 
+    def set_draft(self, config: EngineConfig, draft_context: Context | None) -> None:
+        """Draft with another draft model, or with none; streams and their caches stay."""
+        self._drafting.adopt(self.context, draft_context, config)
+        self.set_live(config)
+
     # --- Streams ---------------------------------------------------------------------------
 
     def start(self, prepared: Prepared) -> bool:

@@ -12,7 +12,12 @@ from engine_bridge.child.batcher import Batcher
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
-from engine_bridge.child.loader import Loaded, make_contexts, rule_problem
+from engine_bridge.child.loader import (
+    Loaded,
+    make_contexts,
+    make_draft_context,
+    rule_problem,
+)
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import memory_problem
@@ -20,6 +25,7 @@ from engine_bridge.child.threads import threads_of
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.cost import keeps_context
 from engine_bridge.settings.rules import Problem
 
 
@@ -93,7 +99,7 @@ class Engine:
         """Replace the context; weights stay, running streams compute their text again.
 
         The old one is freed first: both at once may not fit. It is built again if the new one
-        cannot be had.
+        cannot be had. Where only the draft model's would be another, only that is replaced.
 
         Args:
             config: What to run.
@@ -113,20 +119,50 @@ class Engine:
         )
         if problem is not None:
             raise CannotLoadError(problem)
-        self._context.close()
         old_draft = self.draft
         if old_draft is not None:
             old_draft.drop_context()
+        if keeps_context(self.config, config):
+            self._replace_draft_context(config, draft)
+        else:
+            self._replace_contexts(config, draft)
+        if old_draft is not None and old_draft is not draft:
+            old_draft.close()
+        self.memory = self._measured((clock() - begin_ns) / 1e9)
+
+    def _replace_contexts(self, config: EngineConfig, draft: DraftModel | None) -> None:
+        self._context.close()
         try:
             context = make_contexts(self._model, config, draft)
         except CannotLoadError:
             self._go_on_with(self._old_context(), self.config)
             raise
         self.draft = draft
-        if old_draft is not None and old_draft is not draft:
-            old_draft.close()
         self._go_on_with(context, config)
-        self.memory = self._measured((clock() - begin_ns) / 1e9)
+
+    def _replace_draft_context(self, config: EngineConfig, draft: DraftModel | None) -> None:
+        """Leave the model's own context with all it holds as it is."""
+        try:
+            if draft is not None and config.draft is not None:
+                make_draft_context(draft, config.draft)
+        except CannotLoadError as error:
+            self._go_back_to_old_draft(error)
+            raise
+        self.draft = draft
+        self._draft_with(config)
+        self.apply_live(config, 0.0)
+
+    def _go_back_to_old_draft(self, error: CannotLoadError) -> None:
+        if self.draft is not None and self.config.draft is not None:
+            try:
+                make_draft_context(self.draft, self.config.draft)
+            except CannotLoadError:
+                raise _lost(error) from None
+        self._draft_with(self.config)
+
+    def _draft_with(self, config: EngineConfig) -> None:
+        self.batcher.meter.draft = None if self.draft is None else self.draft.reads
+        self.batcher.set_draft(config, self._draft_context())
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -146,13 +182,7 @@ class Engine:
         try:
             return make_contexts(self._model, self.config, self.draft)
         except CannotLoadError as error:
-            raise EngineLostError(
-                Problem(
-                    error.problem.keys,
-                    "The new context could not be made, and neither could the old one again: "
-                    f"{error} Load the model again with a smaller context.",
-                )
-            ) from None
+            raise _lost(error) from None
 
     def _go_on_with(self, context: Context, config: EngineConfig) -> None:
         context.warm_up()
@@ -174,3 +204,13 @@ class Engine:
             return memory_from_log(self._context, self.config, seconds, draft)
         state = self.batcher.meter.kv.state_bytes * self._context.sequences
         return allocated(self._context, self.config, seconds, round(state), draft)
+
+
+def _lost(error: CannotLoadError) -> EngineLostError:
+    return EngineLostError(
+        Problem(
+            error.problem.keys,
+            "The new context could not be made, and neither could the old one again: "
+            f"{error} Load the model again with a smaller context.",
+        )
+    )

@@ -356,12 +356,24 @@ def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) 
         CannotLoadError: If llama.cpp refuses one of them; then there is neither.
     """
     context = make_context(model, config)
-    if draft is None or config.draft is None:
-        return context
+    if draft is not None and config.draft is not None:
+        try:
+            make_draft_context(draft, config.draft)
+        except CannotLoadError:
+            context.close()
+            raise
+    return context
+
+
+def make_draft_context(draft: DraftModel, config: EngineConfig) -> None:
+    """Give ``draft`` a context for ``config``, its own.
+
+    Raises:
+        CannotLoadError: If llama.cpp refuses it; with its words.
+    """
     try:
-        draft.build(config.draft)
+        draft.build(config)
     except LlamaError as error:
-        context.close()
         raise CannotLoadError(
             Problem(
                 ("draft_model_path", "draft_cache_type_k", "draft_cache_type_v"),
@@ -369,4 +381,3 @@ def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) 
                 "smaller context, fewer slots, another draft model or none.",
             )
         ) from None
-    return context

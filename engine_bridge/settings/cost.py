@@ -31,6 +31,16 @@ def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
     )
 
 
+def keeps_context(applied: EngineConfig, wanted: EngineConfig) -> bool:
+    """Whether the model's context stays in that change: at most its draft model's is another."""
+    return all(
+        key in _DRAFT_KEYS
+        or _makes_the_same(key, applied, wanted)
+        or BY_KEY[key].applies is Applies.LIVE
+        for key in wanted.changed_from(applied)
+    ) and _makes_the_same("draft_n_max", applied, wanted)
+
+
 def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applies:
     """What the change of ``key`` alone costs between two configurations.
 

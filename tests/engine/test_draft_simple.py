@@ -394,6 +394,61 @@ def test_that_one_draft_model_replaces_another(
     assert finished.timing.accepted_tok == finished.timing.drafted_tok > 0
 
 
+def test_that_another_draft_model_leaves_the_caches_of_conversations(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    """The model's own context would come out the same, so what it holds stays."""
+    config = drafting(few_words_path, draft_path)
+    desk.load(config)
+    prompt = prompts(1)[0]
+    whole, _ = desk.answer(prompt, max_new_tok=40, ignore_eog=True)
+    context = desk.batcher.context
+    changes: tuple[dict[str, object], ...] = (
+        {"draft_cache_type_k": "q8_0"},
+        {"draft_model_path": str(few_words_path)},
+        {"draft_n_max": 2, "temperature": 0.0, "draft_cache_type_k": "f16"},
+        # Copies this short need no more rows than the draft model's drafts.
+        {"spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 2, "ngram_size_n": 2},
+    )
+    for change in changes:
+        config = config.with_values(change)
+        answer = desk.apply(config)
+        assert isinstance(answer, Applied)
+        assert desk.batcher.context is context
+        request_id = desk.ask(prompt, max_new_tok=40, ignore_eog=True)
+        assert desk.finished(request_id).timing.reused_tok == len(prompt) - 1
+        assert desk.finished(request_id).timing.drafted_tok > 0
+        assert desk.text(request_id) == whole
+    assert isinstance(desk.apply(config.with_values({"draft_n_max": 8})), Applied)
+    assert desk.batcher.context is not context
+
+
+def test_that_a_draft_context_that_fails_alone_leaves_the_old_one(
+    desk: InProcess, few_words_path: Path, draft_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = drafting(few_words_path, draft_path)
+    desk.load(config)
+    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    context = desk.batcher.context
+    create = llama.Context.create
+
+    def out_of_memory(
+        model: llama.Model, wanted: EngineConfig, *, quiet: bool = False
+    ) -> llama.Context:
+        if wanted.cache_type_k == "bf16":
+            raise llama.LlamaError("failed to allocate buffer for kv cache")
+        return create(model, wanted, quiet=quiet)
+
+    monkeypatch.setattr(llama.Context, "create", out_of_memory)
+    refused = desk.apply(config.with_values({"draft_cache_type_k": "bf16"}))
+    assert isinstance(refused, Refused)
+    assert "context of the draft model: failed to allocate" in refused.problem.message
+    assert desk.batcher.context is context
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    assert finished.timing.drafted_tok > 0
+    assert _answers_still(desk, whole)
+
+
 def test_that_the_load_of_a_draft_model_can_be_cancelled(
     desk: InProcess, few_words_path: Path, draft_path: Path
 ) -> None:

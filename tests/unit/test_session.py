@@ -119,6 +119,17 @@ def test_that_the_cost_of_a_change_is_the_time_it_took_last(
     assert session.measured_seconds(Applies.CONTEXT) is None
 
 
+def test_that_the_load_of_a_draft_model_is_no_measure_of_a_reload(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    config = session.wanted.with_values(
+        {"spec_types": ("draft-simple",), "draft_model_path": "/d.gguf"}
+    )
+    client.event_received.emit(applied(config, cost="reload", seconds=0.3))
+    assert session.measured_seconds(Applies.RELOAD) == 2.9
+
+
 def test_that_a_refused_load_leaves_what_ran(session: Session, client: FakeClient) -> None:
     load(session, client)
     seen: list[Refused] = []

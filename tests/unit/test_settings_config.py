@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
-from engine_bridge.settings.cost import cost_of_change, cost_of_key, keeps_model
+from engine_bridge.settings.cost import (
+    cost_of_change,
+    cost_of_key,
+    keeps_context,
+    keeps_model,
+)
 from engine_bridge.settings.domain import (
     ChoiceDomain,
     FlagDomain,
@@ -140,6 +145,27 @@ def test_that_a_draft_model_changes_without_its_target() -> None:
     assert keeps_model(config, drafting.with_values({"slots": 2, "temperature": 0.1}))
     assert not keeps_model(config, drafting.with_values({"n_gpu_layers": 3}))
     assert not keeps_model(drafting, config.with_values({"model_path": "m.gguf"}))
+
+
+def test_that_the_context_stays_where_only_its_draft_model_changes() -> None:
+    drafting = EngineConfig.from_values(_DRAFTING)
+    stays: list[dict[str, object]] = [
+        {"draft_model_path": "other.gguf", "temperature": 0.1},
+        {"draft_n_max": 1},
+    ]
+    for change in stays:
+        assert keeps_context(drafting, drafting.with_values(change))
+    # Rows for its drafts come and go with it, unless copies need more.
+    goes: list[dict[str, object]] = [
+        {"spec_types": ()},
+        {"draft_n_max": 4},
+        {"slots": 2},
+        {"cache_type_k": "q8_0"},
+    ]
+    for change in goes:
+        assert not keeps_context(drafting, drafting.with_values(change))
+    both = drafting.with_values({"spec_types": ("ngram-simple", "draft-simple")})
+    assert keeps_context(both, both.with_values({"spec_types": ("ngram-simple",)}))
 
 
 def test_that_a_draft_model_is_built_as_llama_server_builds_it() -> None:
