@@ -17,6 +17,8 @@ from resources.tokens import (
     Palette,
 )
 
+# WCAG 2.2: what graphics need to be told from their ground.
+_GRAPHIC_RATIO = 3.0
 ICONS = Path(__file__).parent / "icons"
 # A stylesheet cannot colour an icon: this grey can be told from the fields of every palette.
 _CHEVRON = (ICONS / "chevron-down-grey.svg").as_posix()
@@ -46,6 +48,26 @@ def contrast_ratio(colour: str, other: str) -> float:
     """Contrast of two colours, 1 to 21 (WCAG 2.2)."""
     lighter, darker = sorted((relative_luminance(colour), relative_luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
+
+
+def faded(colour: str, other: str, share: float, ground: str) -> str:
+    """``colour`` with at most ``share`` of ``other`` in it, and still told from ``ground`` (3:1).
+
+    A colour that cannot be told from ``ground`` by itself comes back as it is.
+    """
+    steps = range(round(share * 100), -1, -1)
+    tints = (mixed(colour, other, step / 100) for step in steps)
+    return next((tint for tint in tints if contrast_ratio(tint, ground) >= _GRAPHIC_RATIO), colour)
+
+
+def selected_ground(palette: Palette) -> str:
+    """Behind a chosen row that keeps its own ink: explanations can still be read on it."""
+    return mixed(palette.panel, palette.accent, 0.14)
+
+
+def found_ground(palette: Palette) -> str:
+    """Behind words that a search found; their ink is ``text``."""
+    return mixed(palette.panel, palette.accent, 0.3)
 
 
 def palette_roles(palette: Palette) -> dict[str, str]:

@@ -26,7 +26,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from resources.theme import mixed
+from resources.theme import found_ground, selected_ground
 from resources.tokens import CONTROL_RADIUS_PX, DARK, STEP_PX, Palette
 from widgets.conversation_list_days import time_words
 from widgets.conversation_list_model import ROW_ROLE, ConversationListModel, ListedConversation
@@ -155,7 +155,7 @@ class ConversationDelegate(QStyledItemDelegate):
         p = self._palette
         painter.setPen(Qt.PenStyle.NoPen)
         if is_selected:
-            painter.setBrush(QColor(mixed(p.panel, p.accent, 0.2)))
+            painter.setBrush(QColor(selected_ground(p)))
         elif state & QStyle.StateFlag.State_MouseOver:
             painter.setBrush(QColor(p.raised))
         else:
@@ -225,7 +225,7 @@ class ConversationDelegate(QStyledItemDelegate):
         strong = QTextCharFormat()
         strong.setFontWeight(QFont.Weight.Bold)
         strong.setForeground(QColor(self._palette.text))
-        strong.setBackground(QColor(mixed(self._palette.panel, self._palette.accent, 0.3)))
+        strong.setBackground(QColor(found_ground(self._palette)))
         mark = QTextLayout.FormatRange()
         mark.start, mark.length, mark.format = begin, end - begin, strong
         return mark

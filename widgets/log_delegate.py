@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from resources.theme import mixed
+from resources.theme import found_ground, mixed
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.log_line import LEVELS, LogLine
 from widgets.log_model import Index, LineRole, LogModel
@@ -14,7 +14,6 @@ from widgets.log_model import Index, LineRole, LogModel
 _TIME = "00:00:00.000"
 _LONGEST_SOURCE = "engine stderr"
 # How much of the accent lies behind a match; the text over it stays readable in both themes.
-_MATCH_SHARE = 0.3
 
 
 class LogDelegate(QStyledItemDelegate):
@@ -66,38 +65,44 @@ class LogDelegate(QStyledItemDelegate):
             share = 0.22 if is_selected else 0.08
             painter.fillRect(area, QColor(mixed(self._colours.panel, self._colours.accent, share)))
         baseline = area.top() + STEP_PX / 4 + self._metrics.ascent()
-        is_warning = line.level in ("warning", "error")
-        level = self._colours.warning if is_warning else self._colours.muted
+        # On a selected line only the text's own ink can be read well enough.
+        muted = self._colours.text if is_selected else self._colours.muted
+        is_warning = line.level in ("warning", "error") and not is_selected
+        level = self._colours.warning if is_warning else muted
         for x_px, colour, text in (
-            (STEP_PX, self._colours.muted, line.time_text()),
+            (STEP_PX, muted, line.time_text()),
             (self._level_px, level, line.level),
-            (self._source_px, self._colours.muted, line.source),
+            (self._source_px, muted, line.source),
         ):
             painter.setPen(QColor(colour))
             painter.drawText(QPointF(area.left() + x_px, baseline), text)
         left = area.left() + self._text_px
-        self._paint_matches(painter, line, QPointF(left, area.top()), area.height())
-        text_colour = self._colours.muted if line.level == "debug" else self._colours.text
+        is_found = self._paint_matches(painter, line, QPointF(left, area.top()), area.height())
+        is_quiet = line.level == "debug" and not is_found
+        text_colour = muted if is_quiet else self._colours.text
         painter.setPen(QColor(text_colour))
         painter.drawText(QPointF(left, baseline), line.text)
         painter.restore()
 
     def _paint_matches(
         self, painter: QPainter, line: LogLine, at: QPointF, height_px: float
-    ) -> None:
+    ) -> bool:
+        """Mark what is searched for; whether there was any."""
         needle = self._model.needle
         folded = line.text.casefold()
         # A letter that grows when folded (ß) shifts what is behind it: then nothing is marked.
         if not needle or len(folded) != len(line.text):
-            return
-        colour = QColor(mixed(self._colours.panel, self._colours.accent, _MATCH_SHARE))
+            return False
+        colour = QColor(found_ground(self._colours))
         begin = folded.find(needle)
+        is_found = begin >= 0
         while begin >= 0:
             end = begin + len(needle)
             x_px = self._metrics.horizontalAdvance(line.text[:begin])
             width_px = self._metrics.horizontalAdvance(line.text[begin:end])
             painter.fillRect(QRectF(at.x() + x_px, at.y(), width_px, height_px), colour)
             begin = folded.find(needle, end)
+        return is_found
 
     def _measure(self) -> None:
         self._metrics = QFontMetricsF(self._font)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from engine_bridge.memory_plan import MemoryPlan
-from resources.theme import mixed
+from resources.theme import faded, mixed
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.byte_text import byte_text
 from widgets.elided_label import ElidedLabel
@@ -163,7 +163,7 @@ class _Bar(QWidget):
     def _paint_stack(self, painter: QPainter, px_per_byte: float) -> None:
         colours = self._colours
         # Mapped weights are the system's to drop: fainter than those it must keep.
-        mapped = mixed(colours.weights, colours.raised, 0.45)
+        mapped = faded(colours.weights, colours.raised, 0.45, colours.panel)
         series = (mapped, colours.weights, colours.kv, colours.compute, colours.draft)
         now, then = self._state.now.in_order(), self._state.then.in_order()
         x = self._fill(painter, 0.0, self._state.others_bytes * px_per_byte, colours.others)

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from resources.theme import contrast_ratio, mixed
+from resources.theme import contrast_ratio, found_ground, selected_ground
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.finding import child
 from widgets.conversation_list import ConversationList
@@ -437,8 +437,8 @@ def test_that_every_control_has_a_name(panel: ConversationList) -> None:
 
 @pytest.mark.parametrize("palette", [DARK, LIGHT], ids=lambda palette: palette.name)
 def test_that_a_selected_row_can_be_read(palette: Palette) -> None:
-    ground = mixed(palette.panel, palette.accent, 0.2)
-    mark = mixed(palette.panel, palette.accent, 0.3)
+    ground = selected_ground(palette)
+    mark = found_ground(palette)
     assert contrast_ratio(palette.text, ground) >= 4.5
     assert contrast_ratio(palette.text, mark) >= 4.5
 

@@ -29,7 +29,16 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from resources.theme import ICONS, contrast_ratio, mixed, stylesheet
+from resources.theme import (
+    ICONS,
+    contrast_ratio,
+    faded,
+    found_ground,
+    mixed,
+    palette_roles,
+    selected_ground,
+    stylesheet,
+)
 from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
 from widgets.theme import TuneTheme, app_icon, apply_theme, icon, palette_for, set_role
 
@@ -40,28 +49,148 @@ SURFACES = ("background", "panel", "raised")
 TEXT_RATIO, GRAPHIC_RATIO = 4.5, 3.0
 
 
-@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
-@pytest.mark.parametrize(
-    ("ink", "ground"), list(itertools.product(("text", "muted", "warning"), SURFACES))
-)
-def test_that_text_can_be_read_on_every_surface(palette: Palette, ink: str, ground: str) -> None:
-    assert contrast_ratio(getattr(palette, ink), getattr(palette, ground)) >= TEXT_RATIO
+# --- Contrast: every pair that is painted -----------------------------------------------------
+
+# Nothing is written on these; what they are told by is said at their test below.
+_WORDLESS = (
+    "QScrollBar", "QProgressBar", "separator", "QSplitter", 'role="line"', "::indicator",
+    "menu-indicator", "QFileDialog QToolButton", "::drop-down", "down-arrow", "QMenu::separator",
+)  # fmt: skip
+_ROLE_OF = {role.lower().replace("-", ""): role for role in palette_roles(DARK)}
+
+
+def colours_in(declarations: str, palette: Palette) -> dict[str, str]:
+    """Colours of a rule by property, as ``#RRGGBB`` or ``transparent``."""
+    found = {}
+    for name, value in re.findall(r"([a-z-]+)\s*:\s*([^;]+)", declarations):
+        spelled = re.search(r"palette\(([a-z-]+)\)", value)
+        if spelled:
+            role = _ROLE_OF[spelled[1].replace("-", "")]
+            found[name] = palette_roles(palette)[role]
+        elif name == "background":
+            found[name] = "transparent"
+    return found
+
+
+def rules_with_words(palette: Palette) -> list[tuple[str, dict[str, str]]]:
+    """Selector and colours of the rules of the stylesheet that words are painted by.
+
+    What is disabled is exempt (WCAG 2.2, 1.4.3): it says so by being paler.
+    """
+    sheet = stylesheet(9.0)
+    return [
+        (" ".join(selector.split()), colours_in(declarations, palette))
+        for selector, declarations in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet)
+        if ":disabled" not in selector and not any(part in selector for part in _WORDLESS)
+    ]
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
-def test_that_accents_can_be_read_and_carry_text(palette: Palette) -> None:
-    assert contrast_ratio(palette.on_accent, palette.accent) >= TEXT_RATIO
-    assert contrast_ratio(palette.accent, palette.panel) >= TEXT_RATIO
-    chosen_segment = mixed(palette.raised, palette.accent, 0.25)
-    assert contrast_ratio(palette.text, chosen_segment) >= TEXT_RATIO
+def test_that_all_words_of_the_stylesheet_can_be_read(palette: Palette) -> None:
+    faults = []
+    rules = rules_with_words(palette)
+    inks = {
+        each.strip(): colours["color"]
+        for selector, colours in rules
+        if "color" in colours
+        for each in selector.split(",")
+    }
+    for selector, colours in rules:
+        # Under the pointer a button keeps the ink it has without it.
+        base = re.sub(r":(?!:)[a-z]+", "", selector.split(",")[0]).strip()
+        ground = colours.get("background", "transparent")
+        own = [ground] if ground != "transparent" else [getattr(palette, s) for s in SURFACES]
+        pairs = [(colours.get("color", inks.get(base, palette.text)), each) for each in own]
+        if "placeholder-text-color" in colours:
+            pairs.append((colours["placeholder-text-color"], palette.raised))
+        if "selection-color" in colours:
+            pairs.append((colours["selection-color"], colours["selection-background-color"]))
+        faults += [
+            f"{selector}: {ink} on {each} is {contrast_ratio(ink, each):.2f}"
+            for ink, each in pairs
+            if "color" in colours or ground != "transparent"
+            if ink != each and contrast_ratio(ink, each) < TEXT_RATIO
+        ]
+    assert len(rules) > 50
+    assert faults == []
+
+
+def painted_words(p: Palette) -> dict[str, tuple[str, str]]:
+    """Ink and ground of words that widgets paint themselves."""
+    chosen = selected_ground(p)
+    return {
+        "title of a chosen conversation": (p.text, chosen),
+        "excerpt of a chosen conversation": (p.muted, chosen),
+        "words that were searched for": (p.text, found_ground(p)),
+        "line of the log": (p.text, p.panel),
+        "time of a line of the log": (p.muted, p.panel),
+        "level of a line of the log": (p.warning, p.panel),
+        "selected line of the log": (p.text, mixed(p.panel, p.accent, 0.22)),
+        "line of the log with the focus": (p.muted, mixed(p.panel, p.accent, 0.08)),
+        "chosen action": (p.on_accent, p.accent),
+        "keys of an action": (p.muted, p.panel),
+        "chart's label": (p.muted, p.panel),
+        "chart's value": (p.text, p.panel),
+        "card over a chart": (p.text, p.raised),
+        "code": (p.text, p.raised),
+        "link in an answer": (p.accent, p.panel),
+        "link in a table's head": (p.accent, p.raised),
+        "quotation": (p.muted, p.panel),
+        "special token in a prompt": (p.accent, mixed(p.panel, p.accent, 0.14)),
+        "faulty line of a template": (p.text, mixed(p.raised, p.warning, 0.25)),
+        "number of a template's line": (p.muted, p.raised),
+        "state of a dead engine": (p.warning, p.panel),
+        "placeholder": (p.muted, p.raised),
+    }
+
+
+def painted_graphics(p: Palette) -> dict[str, tuple[str, str]]:
+    """Ink and ground of what is told apart by its colour alone.
+
+    Left out: grooves, borders, the ticks of a fader and scroll bars, which repeat what handles,
+    words and places say; and whatever is disabled.
+    """
+    series = {name: getattr(p, name) for name in ("weights", "kv", "compute", "draft", "others")}
+    pale = {f"p99 of stream {n}": faded(c, p.panel, 0.35, p.panel) for n, c in enumerate(p.streams)}
+    return {
+        **{f"series {name}": (colour, p.panel) for name, colour in series.items()},
+        **{name: (colour, p.panel) for name, colour in pale.items()},
+        "mapped weights": (faded(p.weights, p.raised, 0.45, p.panel), p.panel),
+        "memory of the rest": (faded(p.muted, p.raised, 0.6, p.panel), p.panel),
+        "marker of a change": (mixed(p.muted, p.panel, 0.3), p.panel),
+        "focus ring on a panel": (p.accent, p.panel),
+        "focus ring behind panels": (p.accent, p.background),
+        "focus ring of a field": (p.accent, p.raised),
+        "focus ring of the main button": (p.text, p.panel),
+        "handle of a fader": (p.text, p.panel),
+        "handle over the filled groove": (p.accent, p.panel),
+        "what runs, on a fader": (p.muted, p.panel),
+        "knob that is off": (p.text, p.raised),
+        "knob that is on": (p.on_accent, p.accent),
+        "icon": (p.muted, p.panel),
+        "icon on a button": (p.text, p.raised),
+        "engine that is ready": (p.good, p.panel),
+        "icon of a file dialog": ("#000000", palette_roles(p)["ToolTipBase"]),
+        "icon of a file dialog under the pointer": ("#000000", p.accent),
+    }
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
-@pytest.mark.parametrize("series", ["weights", "kv", "compute", "draft", "others", "good"])
-def test_that_series_stand_out_from_the_panel(palette: Palette, series: str) -> None:
-    ratio = contrast_ratio(getattr(palette, series), palette.panel)
-    # The light grey of other programs is the brief's own and carries no text.
-    assert ratio >= (2.9 if series == "others" else GRAPHIC_RATIO)
+def test_that_all_painted_words_can_be_read(palette: Palette) -> None:
+    ratios = {name: contrast_ratio(*pair) for name, pair in painted_words(palette).items()}
+    assert {name: ratio for name, ratio in ratios.items() if ratio < TEXT_RATIO} == {}
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda p: p.name)
+def test_that_all_graphics_can_be_told_from_their_ground(palette: Palette) -> None:
+    ratios = {name: contrast_ratio(*pair) for name, pair in painted_graphics(palette).items()}
+    assert {name: ratio for name, ratio in ratios.items() if ratio < GRAPHIC_RATIO} == {}
+
+
+def test_that_a_faded_colour_stays_told_from_its_ground() -> None:
+    assert faded("#FFFFFF", "#000000", 0.2, "#000000") == mixed("#FFFFFF", "#000000", 0.2)
+    assert contrast_ratio(faded("#808080", "#000000", 0.9, "#000000"), "#000000") >= GRAPHIC_RATIO
+    assert faded("#202020", "#000000", 0.5, "#000000") == "#202020"
 
 
 def test_that_contrast_agrees_with_known_pairs() -> None:
