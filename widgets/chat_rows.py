@@ -129,12 +129,11 @@ class ChatRows(QObject):
             new = new[-_PIECE_ROWS:]
             if self._earlier:
                 self._timer.start()
-        is_few = len(new) <= _FEW_ROWS
-        for record in new:
-            if is_few:
+        if len(new) <= _FEW_ROWS:
+            for record in new:
                 self.add(record)
-            else:
-                self._area.add_row(self._place(record))
+        else:
+            self._area.add_rows([self._place(record) for record in new])
 
     def clear(self) -> None:
         """Take all messages away."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
@@ -22,7 +23,7 @@ ALWAYS_LIVE = 16
 # that scrolling to and fro does not build the same one again and again.
 _PARK_PAGES = 4
 # Building one message takes some milliseconds; after this the event loop gets its turn.
-_WAKE_S = 0.03
+_WAKE_S = 0.012
 
 
 def column_margin(width_px: int) -> int:
@@ -100,19 +101,36 @@ class ConversationScroll(QScrollArea):
         self.add(row)
         row.show()  # now, not with the next layout: whether text comes in view is asked before
 
+    def add_rows(self, rows: Sequence[MessageRow]) -> None:
+        """Put messages at the end, laid out once."""
+        with self._laid_out_once():
+            for row in rows:
+                self.add_row(row)
+
     def put_rows_first(self, rows: Sequence[MessageRow]) -> None:
         """Put earlier messages before all others; what is in view stays where it is."""
         bar = self.verticalScrollBar()
-        before_px = self._column.sizeHint().height()
-        for place, row in enumerate(rows):
-            row.settled.connect(lambda row=row: self._on_row_settled(row))
-            self._layout.insertWidget(place, row)
-            row.show()
+        before_px = 0 if self._is_following else self._column.sizeHint().height()
+        with self._laid_out_once():
+            for place, row in enumerate(rows):
+                row.settled.connect(lambda row=row: self._on_row_settled(row))
+                self._layout.insertWidget(place, row)
+                row.show()
         self.rows[:0] = rows
         if not self._is_following:
             self._layout.activate()
             QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
             bar.setValue(bar.value() + self._column.sizeHint().height() - before_px)
+
+    @contextmanager
+    def _laid_out_once(self) -> Iterator[None]:
+        """Else Qt lays the whole column out for every row that is shown."""
+        self._layout.setEnabled(False)
+        try:
+            yield
+        finally:
+            self._layout.setEnabled(True)
+            self._layout.update()
 
     def clear_rows(self) -> None:
         """Take all messages away."""

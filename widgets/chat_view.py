@@ -94,13 +94,8 @@ class ChatView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2 * STEP_PX)
-        for widget, stretch in (
-            (self.header, 0),
-            (self._stack, 1),
-            (self._queue_label, 0),
-            (self.composer, 0),
-        ):
-            layout.addWidget(widget, stretch)
+        for widget in (self.header, self._stack, self._queue_label, self.composer):
+            layout.addWidget(widget, 1 if widget is self._stack else 0)
         self._stop_shortcut = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         self._stop_shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self._stop_shortcut.activated.connect(self._on_escape)
