@@ -30,7 +30,7 @@ from engine_bridge.settings.config import EngineConfig
 from widgets.log_line import LogLine
 
 _PACKAGES = (
-    "tunedeck", "PySide6-Essentials", "pyqtgraph", "llama-cpp-python", "numpy", "msgspec",
+    "tunedeck", "PySide6-Essentials", "llama-cpp-python", "numpy", "msgspec",
     "jinja2", "psutil", "nvidia-ml-py",
 )  # fmt: skip
 # What of the environment changes what runs; none of it holds a name.

@@ -128,15 +128,15 @@ def stream_in(window: Window, prompts: Sequence[str], meanwhile: Callable[[], No
     return sum(finished) / (ended_s[-1] - begun_s)
 
 
-def wait(is_done: Callable[[], bool]) -> None:
-    """Let the event loop run until ``is_done``.
+def wait(is_done: Callable[[], bool], poll_ms: int = _POLL_MS) -> None:
+    """Let the event loop run until ``is_done``, looked at every ``poll_ms``.
 
     Raises:
         TimeoutError: If that takes over two minutes.
     """
     loop = QEventLoop()
     poll = QTimer()
-    poll.setInterval(_POLL_MS)
+    poll.setInterval(poll_ms)
     deadline_s = time.monotonic() + PATIENCE_S
     poll.timeout.connect(
         lambda: loop.quit() if is_done() or time.monotonic() > deadline_s else None

@@ -246,7 +246,7 @@ def test_that_the_child_loads_without_qt() -> None:
         "import sys\n"
         "class Without:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] in ('PySide6', 'shiboken6', 'pyqtgraph'):\n"
+        "        if name.split('.')[0] in ('PySide6', 'shiboken6'):\n"
         "            raise ImportError(f'{name} is absent in this test')\n"
         "sys.meta_path.insert(0, Without())\n"
         "import engine_bridge.child.process\n"

@@ -48,14 +48,14 @@ def test_that_the_contracts_hold() -> None:
 
 
 def test_that_the_child_loads_with_qt_absent() -> None:
-    names = _import_all("engine_bridge.child", "PySide6,shiboken6,pyqtgraph")
+    names = _import_all("engine_bridge.child", "PySide6,shiboken6")
     assert "engine_bridge.child.llama" in names
 
 
 def test_that_the_pure_rooms_load_with_qt_and_llama_cpp_absent() -> None:
     names = _import_all(
         "engine_bridge",
-        "PySide6,shiboken6,pyqtgraph,llama_cpp",
+        "PySide6,shiboken6,llama_cpp",
         "engine_bridge.child,engine_bridge.client",
     )
     assert "engine_bridge.settings.rules" in names
@@ -64,7 +64,7 @@ def test_that_the_pure_rooms_load_with_qt_and_llama_cpp_absent() -> None:
 
 def test_that_use_cases_without_a_window_load_with_qt_s_widgets_absent() -> None:
     for package in ("app.library", "app.export"):
-        _import_all(package, "PySide6.QtWidgets,PySide6.QtGui,pyqtgraph,llama_cpp")
+        _import_all(package, "PySide6.QtWidgets,PySide6.QtGui,llama_cpp")
 
 
 def test_that_the_set_up_needs_the_standard_library_alone() -> None:
