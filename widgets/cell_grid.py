@@ -48,7 +48,7 @@ class CellGrid(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(PANEL_PADDING_PX)
         self._grid.setVerticalSpacing(STEP_PX // 2)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
 
     def show_cells(self, lines: Sequence[Sequence[Cell]]) -> None:
         """Show ``lines`` in place of those before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from resources.tokens import STEP_PX, Palette
@@ -17,6 +17,9 @@ _WIDEST = {
     Column.SIZE: "00.0 GiB",
     Column.MODIFIED: "0000-00-00",
 }
+# The first of these gives way, then the next, where a name would get less room than this.
+_LEAST_NAME = "a-model-7b-instruct-q4_k_m"
+_GIVING_WAY = (Column.MODIFIED, Column.SIZE)
 
 
 class ModelListView(QTableView):
@@ -130,6 +133,11 @@ class ModelListView(QTableView):
             return
         super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the columns there is room for."""
+        super().resizeEvent(event)
+        self._show_columns()
+
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""
         super().changeEvent(event)
@@ -163,6 +171,17 @@ class ModelListView(QTableView):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setMinimumSectionSize(0)
         rows.setDefaultSectionSize(metrics.height() + STEP_PX + STEP_PX // 2)
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        metrics = self.fontMetrics()
+        widths = {c: metrics.horizontalAdvance(text) + 4 * STEP_PX for c, text in _WIDEST.items()}
+        least = metrics.horizontalAdvance(_LEAST_NAME)
+        rest = self.viewport().width() - sum(widths.values())
+        for column in _GIVING_WAY:
+            self.setColumnHidden(column, rest < least)
+            if rest < least:
+                rest += widths[column]
 
     def _change(self, change: Callable[[], None]) -> None:
         """Change the table and stay where we were: it forgets what is current and scrolled to."""

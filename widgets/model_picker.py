@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -29,7 +29,9 @@ from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
 from widgets.theme import set_role
 
-_START_SIZE = (1080, 680)
+# In figures' widths and lines, so that it grows with the letters.
+_START_SIZE = (140, 44)
+_SCREEN_SHARE = 0.9
 _LIST_SHARE = (3, 2)
 _INTO_LIST = (Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown, Qt.Key.Key_PageUp)
 _EMPTY = (
@@ -96,7 +98,7 @@ class ModelPicker(QDialog):
         self._connect()
         self.set_groups(())
         self._show_current("")
-        self.resize(*_START_SIZE)
+        self.resize(self._start_size())
 
     # --- What is shown ------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ class ModelPicker(QDialog):
         for half, share in zip((left, right), _LIST_SHARE, strict=True):
             halves.addWidget(half)
             halves.setStretchFactor(halves.count() - 1, share)
-        halves.setSizes([_START_SIZE[0] * share // sum(_LIST_SHARE) for share in _LIST_SHARE])
+        halves.setSizes([self._start_size().width() * share for share in _LIST_SHARE])
         buttons = QHBoxLayout()
         buttons.setSpacing(PANEL_GAP_PX)
         buttons.addWidget(self._browse)
@@ -215,6 +217,12 @@ class ModelPicker(QDialog):
         self.load_button.setMinimumWidth(24 * STEP_PX)
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.search.setFocus()
+
+    def _start_size(self) -> QSize:
+        metrics = self.fontMetrics()
+        width = metrics.horizontalAdvance("0") * _START_SIZE[0]
+        wanted = QSize(width, metrics.lineSpacing() * _START_SIZE[1])
+        return wanted.boundedTo(self.screen().availableSize() * _SCREEN_SHARE)
 
     def _connect(self) -> None:
         self.search.installEventFilter(self)

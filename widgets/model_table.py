@@ -132,7 +132,7 @@ class ModelTable(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return _TITLES[Column(section)]
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(Column(section))
+                return _alignment(section)
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -145,7 +145,7 @@ class ModelTable(QAbstractTableModel):
         """What stands in a cell."""
         if not index.isValid() or index.row() >= len(self._shown):
             return None
-        shown, column = self._shown[index.row()], Column(index.column())
+        shown, column = self._shown[index.row()], index.column()
         if isinstance(shown, ModelGroup):
             return self._heading(shown, column, role)
         return self._cell(shown, column, role)
@@ -191,8 +191,8 @@ class ModelTable(QAbstractTableModel):
         }
         return firsts[self._column], name
 
-    def _heading(self, group: ModelGroup, column: Column, role: int) -> object:
-        if column is not Column.NAME:
+    def _heading(self, group: ModelGroup, column: int, role: int) -> object:
+        if column != Column.NAME:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return group.title
@@ -204,7 +204,7 @@ class ModelTable(QAbstractTableModel):
             return font
         return None
 
-    def _cell(self, row: ModelRow, column: Column, role: int) -> object:
+    def _cell(self, row: ModelRow, column: int, role: int) -> object:
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(row, column)
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -212,25 +212,25 @@ class ModelTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
         if role == Qt.ItemDataRole.ForegroundRole:
-            return self._muted if row.is_greyed or column is not Column.NAME else None
+            return self._muted if row.is_greyed or column != Column.NAME else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             said = (row.name, row.about, row.size_text, row.sentence)
-            return ", ".join(filter(None, said)) if column is Column.NAME else None
+            return ", ".join(filter(None, said)) if column == Column.NAME else None
         return None
 
 
-def _text(row: ModelRow, column: Column) -> str:
-    if column is Column.NAME:
+def _text(row: ModelRow, column: int) -> str:
+    if column == Column.NAME:
         return f"{row.name}  ·  in use" if row.is_loaded else row.name
-    if column is Column.ABOUT:
+    if column == Column.ABOUT:
         return row.about
-    if column is Column.SIZE:
+    if column == Column.SIZE:
         return row.size_text
     if row.modified_s <= 0:
         return ""
     return datetime.fromtimestamp(row.modified_s).strftime("%Y-%m-%d")
 
 
-def _alignment(column: Column) -> Qt.AlignmentFlag:
+def _alignment(column: int) -> Qt.AlignmentFlag:
     left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-    return _RIGHT if column is Column.SIZE else left
+    return _RIGHT if column == Column.SIZE else left
