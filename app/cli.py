@@ -229,7 +229,7 @@ def _plan_lines(plan: MemoryPlan) -> list[str]:
     lines = [f"{name.replace('_', ' '):<16}{bytes_text(size):>12}" for name, size in rows if size]
     lines.append(f"{'total':<16}{bytes_text(plan.bytes.total):>12}")
     for device in plan.devices:
-        need = device.weights + device.kv + device.compute
+        need = device.needed
         free = f", {bytes_text(device.free)} free" if device.free >= 0 else ""
         lines.append(f"{device.name}: {bytes_text(need)} needed{free}")
     if plan.effective is not None:

@@ -78,7 +78,7 @@ def _memory_name(device: DeviceBytes | None) -> str:
 
 
 def _taken(device: DeviceBytes) -> int:
-    return device.weights + device.kv + device.compute
+    return device.needed
 
 
 def _left(device: DeviceBytes) -> int:

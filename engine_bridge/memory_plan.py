@@ -59,6 +59,11 @@ class DeviceBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total: int = -1
     draft: int = 0
 
+    @property
+    def needed(self) -> int:
+        """Bytes of all that lies there."""
+        return self.weights + self.kv + self.compute + self.draft
+
 
 class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the engine makes of a configuration.

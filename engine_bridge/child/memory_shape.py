@@ -91,8 +91,8 @@ def shape_of(
             recurrent=recurrent_bytes,
             compute=sum(row.compute for row in rows),
             output=output_bytes,
-            host=host.weights + host.kv + host.compute,
-            total=sum(device.weights + device.kv + device.compute for device in devices),
+            host=host.needed,
+            total=sum(device.needed for device in devices),
         ),
         devices,
     )
@@ -113,7 +113,7 @@ def _device(
 
 
 def _total(device: DeviceBytes | None) -> int:
-    return 0 if device is None else device.weights + device.kv + device.compute
+    return 0 if device is None else device.needed
 
 
 def mapped_as_loaded(rows: Iterable[BufferBytes], mapped_bytes: int) -> tuple[BufferBytes, ...]:

@@ -42,7 +42,7 @@ class Room:
         """How much more the device would have to have; 0 or less if it fits."""
         for device in self.memory:
             if device.name == need.name and device.total > 0:
-                return _bytes_of(need) + margin_bytes(device.total) - device.free
+                return need.needed + margin_bytes(device.total) - device.free
         return 0
 
     def tokens_that_fit(self, tried: Sequence[tuple[int, MemoryShape]]) -> int:
@@ -62,11 +62,11 @@ class Room:
             fixed, per_token = float(need.weights), growing / tokens
             if len(tried) > 1 and tried[-2][0] != tokens:
                 before, other = tried[-2][0], tried[-2][1].devices[index]
-                per_token = (_bytes_of(other) - _bytes_of(need)) / (before - tokens)
-                fixed = _bytes_of(need) - per_token * tokens
+                per_token = (other.needed - need.needed) / (before - tokens)
+                fixed = need.needed - per_token * tokens
             if per_token <= 0:
                 return 0
-            room = _bytes_of(need) - self.missing_bytes(need) - fixed
+            room = need.needed - self.missing_bytes(need) - fixed
             fits = min(fits, int(room / per_token))
         return max(0, fits)
 
@@ -93,7 +93,7 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         return None
     free = next(device.free for device in room.memory if device.name == worst.name)
     where = "Main memory" if worst.name == HOST else worst.name
-    need = f"{_gib(_bytes_of(worst))} are needed and {_gib(free)} are free"
+    need = f"{_gib(worst.needed)} are needed and {_gib(free)} are free"
     keys = _keys_to_move(worst, config)
     mapped = shape.bytes.weights_mapped + shape.bytes.draft_mapped
     if worst.name == HOST and missing <= mapped:
@@ -123,13 +123,9 @@ def _given_back(name: str, running: MemoryPlan | None) -> int:
     """Bytes of ``name`` that the running engine frees; mapped pages count as free already."""
     if running is None:
         return 0
-    own = sum(_bytes_of(device) for device in running.devices if device.name == name)
+    own = sum(device.needed for device in running.devices if device.name == name)
     mapped = running.bytes.weights_mapped + running.bytes.draft_mapped
     return max(0, own - (mapped if name == HOST else 0))
-
-
-def _bytes_of(device: DeviceBytes) -> int:
-    return device.weights + device.kv + device.compute + device.draft
 
 
 def _gib(size: int) -> str:

@@ -23,3 +23,10 @@ def few_words_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny model with 512 tokens: its text repeats itself, so drafts are made and accepted."""
     folder = tmp_path_factory.mktemp("models")
     return write_tiny_llama(folder / "few-words.gguf", TinyLlama(vocab_tok=512))
+
+
+@pytest.fixture(scope="session")
+def draft_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The few-words model without its last layer: a draft that is right now and then."""
+    folder = tmp_path_factory.mktemp("models")
+    return write_tiny_llama(folder / "draft.gguf", TinyLlama(vocab_tok=512, layers=1))

@@ -1,4 +1,4 @@
-"""A small model that drafts for a large one: never another text, and gone when it should be."""
+"""A small model that drafts for a large one: never another text, never a cell too much."""
 
 from __future__ import annotations
 
@@ -8,54 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine_bridge.child import llama
 from engine_bridge.child.planner import Planner
-from engine_bridge.child.speculation.draft_simple import DraftSimple, _confidence
+from engine_bridge.child.speculation.draft_simple import _confidence
 from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.protocol import (
-    Applied,
-    Apply,
     Cancel,
-    CancelLoad,
-    LoadProgressed,
     Logged,
-    Refused,
     TokensDelivered,
 )
-from engine_bridge.settings.config import EngineConfig
+from tests import models
+from tests.engine.drafts import drafter_of, drafting, prompts
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 pytestmark = pytest.mark.engine
-
-# An f32 cache and no flash attention: batch shapes must not decide between two tokens.
-_EXACT: dict[str, object] = {
-    "cache_type_k": "f32", "cache_type_v": "f32", "draft_cache_type_k": "f32",
-    "draft_cache_type_v": "f32", "flash_attn": "off", "ctx_per_slot_tok": 1024,
-}  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def draft_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The few-words model without its last layer: a draft that is often right, not always."""
-    folder = tmp_path_factory.mktemp("models")
-    return write_tiny_llama(folder / "draft.gguf", TinyLlama(vocab_tok=512, layers=1))
-
-
-def drafting(target: Path, draft: Path, **values: object) -> EngineConfig:
-    return tiny_config(
-        target, spec_types=["draft-simple"], draft_model_path=str(draft), **_EXACT | values
-    )
-
-
-def prompts(count: int, tokens: int = 30) -> list[list[int]]:
-    return [random_tokens(tokens, seed=seed, high=310) for seed in range(count)]
-
-
-def drafter_of(desk: InProcess) -> DraftSimple:
-    drafter = desk.batcher._drafting.drafter
-    assert isinstance(drafter, DraftSimple)
-    return drafter
 
 
 @pytest.mark.parametrize("slots", [1, 4])
@@ -314,31 +280,6 @@ def test_that_the_last_token_of_a_limit_is_not_drafted(
     assert (timing.new_tok, timing.drafted_tok, timing.accepted_tok) == (10, 8, 8)
 
 
-# --- Changes ------------------------------------------------------------------------------------
-
-
-def test_that_lengths_and_confidence_change_live(desk: InProcess, few_words_path: Path) -> None:
-    config = drafting(few_words_path, few_words_path, draft_n_max=6)
-    desk.load(config)
-
-    def drafted_at(**values: object) -> int:
-        answer = desk.apply(config.with_values(values))
-        assert isinstance(answer, Applied)
-        assert answer.cost == "live"
-        finished = desk.answer(prompts(1)[0], max_new_tok=60, ignore_eog=True)[1]
-        return len(finished.timing.drafted_at)
-
-    assert drafted_at(draft_n_max=2) == 2
-    assert desk.batcher.context.outputs_max == 7  # the rows go with the next context
-    # No token of ten is certain, so nothing is drafted.
-    assert drafted_at(draft_n_max=2, draft_p_min=1.0) == 0
-    assert drafted_at(draft_n_max=2, draft_n_min=3) == 0
-    answer = desk.apply(config)
-    assert isinstance(answer, Applied)
-    assert answer.cost == "new context"
-    assert answer.effective.outputs_max == 7
-
-
 def test_that_confidence_is_the_share_among_ten() -> None:
     logits = np.zeros((2, 100), np.float32)
     logits[0, 7] = np.log(9.0)  # nine against nine times one
@@ -346,242 +287,23 @@ def test_that_confidence_is_the_share_among_ten() -> None:
     assert _confidence(logits) == pytest.approx([0.5, 1.0])
 
 
-def test_that_a_draft_model_comes_and_goes_while_answers_run(
-    desk: InProcess, few_words_path: Path, draft_path: Path
-) -> None:
-    with_draft = drafting(few_words_path, draft_path, slots=2)
-    without = with_draft.with_values({"spec_types": ()})
-    desk.load(with_draft)  # so that its file is no stranger: trying it takes a second
-    assert isinstance(desk.apply(without), Applied)
-    whole, _ = desk.answer(prompts(1)[0], max_new_tok=900, ignore_eog=True)
-    model = desk.batcher.context.model
-    request_id = desk.ask(prompts(1)[0], max_new_tok=900, ignore_eog=True)
-    desk.until(lambda: bool(desk.all_of(TokensDelivered, request_id)))
-    batcher = desk.batcher
-    step = batcher.step
-    batcher.step = lambda: None  # type: ignore[method-assign]  # or it is over before the load is
-    on = desk.apply(with_draft)
-    batcher.step = step  # type: ignore[method-assign]
-    assert isinstance(on, Applied)
-    assert on.cost == "reload"
-    assert on.model is None  # the target stayed
-    assert on.memory.bytes.draft > 0
-    assert any(event.stage == "Loading the draft model" for event in desk.all_of(LoadProgressed))
-    desk.until(lambda: batcher.streams[0].draft_tok > 0)
-    off = desk.apply(without)
-    assert isinstance(off, Applied)
-    assert off.cost == "new context"
-    assert off.memory.bytes.draft == 0
-    assert desk.batcher.context.model is model
-    timing = desk.finished(request_id).timing
-    assert timing.drafted_tok > 0
-    assert desk.text(request_id) == whole
-    engine = desk.loop._requests.engine
-    assert engine is not None
-    assert engine.draft is None
-
-
-def test_that_one_draft_model_replaces_another(
-    desk: InProcess, few_words_path: Path, draft_path: Path
-) -> None:
-    desk.load(drafting(few_words_path, draft_path))
-    first = drafter_of(desk)._context
-    answer = desk.apply(drafting(few_words_path, few_words_path))
-    assert isinstance(answer, Applied)
-    assert answer.model is None
-    assert first.handle is None
-    _, finished = desk.answer(prompts(1)[0], max_new_tok=40, ignore_eog=True)
-    assert finished.timing.accepted_tok == finished.timing.drafted_tok > 0
-
-
-def test_that_another_draft_model_leaves_the_caches_of_conversations(
-    desk: InProcess, few_words_path: Path, draft_path: Path
-) -> None:
-    """The model's own context would come out the same, so what it holds stays."""
-    config = drafting(few_words_path, draft_path)
-    desk.load(config)
-    prompt = prompts(1)[0]
-    whole, _ = desk.answer(prompt, max_new_tok=40, ignore_eog=True)
-    context = desk.batcher.context
-    changes: tuple[dict[str, object], ...] = (
-        {"draft_cache_type_k": "q8_0"},
-        {"draft_model_path": str(few_words_path)},
-        {"draft_n_max": 2, "temperature": 0.0, "draft_cache_type_k": "f16"},
-        # Copies this short need no more rows than the draft model's drafts.
-        {"spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 2, "ngram_size_n": 2},
-    )
-    for change in changes:
-        config = config.with_values(change)
-        answer = desk.apply(config)
-        assert isinstance(answer, Applied)
-        assert desk.batcher.context is context
-        request_id = desk.ask(prompt, max_new_tok=40, ignore_eog=True)
-        assert desk.finished(request_id).timing.reused_tok == len(prompt) - 1
-        assert desk.finished(request_id).timing.drafted_tok > 0
-        assert desk.text(request_id) == whole
-    assert isinstance(desk.apply(config.with_values({"draft_n_max": 8})), Applied)
-    assert desk.batcher.context is not context
-
-
-def test_that_a_draft_context_that_fails_alone_leaves_the_old_one(
-    desk: InProcess, few_words_path: Path, draft_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = drafting(few_words_path, draft_path)
-    desk.load(config)
-    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
-    context = desk.batcher.context
-    create = llama.Context.create
-
-    def out_of_memory(
-        model: llama.Model, wanted: EngineConfig, *, quiet: bool = False
-    ) -> llama.Context:
-        if wanted.cache_type_k == "bf16":
-            raise llama.LlamaError("failed to allocate buffer for kv cache")
-        return create(model, wanted, quiet=quiet)
-
-    monkeypatch.setattr(llama.Context, "create", out_of_memory)
-    refused = desk.apply(config.with_values({"draft_cache_type_k": "bf16"}))
-    assert isinstance(refused, Refused)
-    assert "context of the draft model: failed to allocate" in refused.problem.message
-    assert desk.batcher.context is context
-    _, finished = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
-    assert finished.timing.drafted_tok > 0
-    assert _answers_still(desk, whole)
-
-
-def test_that_the_load_of_a_draft_model_can_be_cancelled(
-    desk: InProcess, few_words_path: Path, draft_path: Path
-) -> None:
-    config = drafting(few_words_path, draft_path)
-    desk.load(config.with_values({"spec_types": ()}))
-    request_id = desk.number()
-    desk.send(Apply(request_id, config))
-    desk.send(CancelLoad())
-    refused = desk.refused(request_id)
-    assert refused.is_cancelled
-    _, finished = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
-    assert finished.timing.drafted_tok == 0
-    assert isinstance(desk.apply(config), Applied)
-    assert drafter_of(desk) is not None
-
-
-# --- Memory -------------------------------------------------------------------------------------
-
-_PLANS: dict[str, dict[str, object]] = {
-    "as it comes": {},
-    "three odd slots, long drafts": {"slots": 3, "ctx_per_slot_tok": 300, "draft_n_max": 16},
-    "shared pool": {"slots": 4, "kv_unified": True, "ctx_total_tok": 1024},
-    "caches of their own": {"cache_type_k": "q8_0", "draft_cache_type_v": "q8_0"},
-    "read, not mapped": {"load_mode": "none"},
-}
-
-
-@pytest.mark.parametrize("values", _PLANS.values(), ids=_PLANS.keys())
-def test_that_a_draft_model_takes_what_was_planned(
-    desk: InProcess, few_words_path: Path, draft_path: Path, values: dict[str, object]
-) -> None:
+def test_that_a_windowed_model_drafts_beyond_its_window(desk: InProcess) -> None:
+    """Its cache forgets what lies behind the window; what is rolled back stays in front of it."""
+    gemma = models.gemma_path()
     config = tiny_config(
-        few_words_path, spec_types=["draft-simple"], draft_model_path=str(draft_path), **values
-    )
+        gemma, spec_types=["draft-simple"], draft_model_path=str(gemma), ctx_per_slot_tok=1024,
+        draft_n_max=4,
+    )  # fmt: skip
     planner = Planner()
     try:
-        planned = planner.plan(config)
-        alone = planner.plan(config.with_values({"spec_types": ()}))
+        planned = planner.plan(config).bytes
     finally:
         planner.close()
-    loaded = desk.load(config).memory
-    assert planned.bytes == loaded.bytes
-    assert planned.effective == loaded.effective
-    for dry, real in zip(planned.devices, loaded.devices, strict=True):
-        assert (dry.name, dry.weights, dry.kv, dry.compute, dry.draft) == (
-            real.name, real.weights, real.kv, real.compute, real.draft,
-        )  # fmt: skip
-    by_use = planned.bytes
-    assert by_use.kv == alone.bytes.kv
-    assert by_use.draft > draft_path.stat().st_size / 2
-    assert by_use.total - by_use.draft == by_use.host - by_use.draft
-    assert (by_use.draft_mapped > 0) == (values.get("load_mode") != "none")
-
-
-# --- Bad drafts -----------------------------------------------------------------------------------
-
-
-def _answers_still(desk: InProcess, whole: str) -> bool:
-    return desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)[0] == whole
-
-
-def test_that_a_bad_draft_file_leaves_the_engine_running(
-    desk: InProcess, few_words_path: Path, tiny_path: Path, tiny_mamba_path: Path, tmp_path: Path
-) -> None:
-    config = drafting(few_words_path, few_words_path).with_values({"spec_types": ()})
-    desk.load(config)
-    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
-    notes = tmp_path / "notes.gguf"
-    notes.write_text("no model")
-    harmful = tmp_path / "harmful.gguf"
-    # A token that stands twice ends llama.cpp; the first five are not compared.
-    harmful.write_bytes(few_words_path.read_bytes().replace(b"<0x00>", b"<0x01>", 1))
-    for path, says in (
-        (tmp_path / "gone.gguf", "no file gone.gguf"),
-        (notes, "is no GGUF file"),
-        (tiny_path, "has 32,000 tokens and the target 512"),
-        (tiny_mamba_path, "keeps a state instead of a cache"),
-        (harmful, "harmful.gguf apart from the running model"),
-    ):
-        answer = desk.apply(drafting(few_words_path, path))
-        assert isinstance(answer, Refused), path
-        assert says in answer.problem.message
-        assert answer.problem.message.endswith(".")
-        assert answer.problem.keys[0] == "draft_model_path"
-        assert _answers_still(desk, whole)
-
-
-def test_that_a_plan_names_the_draft_that_cannot_draft(
-    few_words_path: Path, tiny_path: Path, tmp_path: Path
-) -> None:
-    planner = Planner()
-    try:
-        for path, says in ((tiny_path, "32,000 tokens"), (tmp_path / "gone.gguf", "gone.gguf")):
-            plan = planner.plan(drafting(few_words_path, path))
-            assert not plan.fits
-            assert plan.problems[0].keys[0] == "draft_model_path"
-            assert says in plan.problems[0].message
-        assert planner.plan(drafting(few_words_path, few_words_path)).bytes.draft > 0
-    finally:
-        planner.close()
-
-
-def test_that_a_target_with_a_state_is_refused_with_a_draft_model(
-    desk: InProcess, tiny_mamba_path: Path, tiny_path: Path
-) -> None:
-    desk.load(tiny_config(tiny_mamba_path))
-    config = tiny_config(
-        tiny_mamba_path, spec_types=["draft-simple"], draft_model_path=str(tiny_path)
-    )
-    answer = desk.apply(config)
-    assert isinstance(answer, Refused)
-    assert "keeps a state instead of a cache" in answer.problem.message
-    assert answer.problem.fix == {"spec_types": ()}
-
-
-def test_that_a_draft_context_that_cannot_be_made_leaves_things_as_they_were(
-    desk: InProcess, few_words_path: Path, draft_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = drafting(few_words_path, draft_path)
-    desk.load(config)
-    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
-    create = llama.Context.create
-
-    def out_of_memory(
-        model: llama.Model, wanted: EngineConfig, *, quiet: bool = False
-    ) -> llama.Context:
-        if wanted.model_path == str(draft_path) and wanted.ctx_per_slot_tok > 1024:
-            raise llama.LlamaError("failed to allocate buffer for kv cache")
-        return create(model, wanted, quiet=quiet)
-
-    monkeypatch.setattr(llama.Context, "create", out_of_memory)
-    refused = desk.apply(config.with_values({"ctx_per_slot_tok": 2048}))
-    assert isinstance(refused, Refused)
-    assert "context of the draft model: failed to allocate" in refused.problem.message
-    assert _answers_still(desk, whole)
-    assert drafter_of(desk)._context.ctx_tok == 1024
+    assert desk.load(config).memory.bytes == planned
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 256  # type: ignore[method-assign]
+    prompt = random_tokens(600, low=2000, high=3000)
+    _, finished = desk.answer(prompt, max_new_tok=24, ignore_eog=True)
+    assert finished.timing.accepted_tok > 8
+    (slot,) = drafter.slots
+    assert drafter._context.seq_pos_max(0) == slot.cached - 1 > 600
