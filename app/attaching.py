@@ -15,6 +15,9 @@ from widgets.attached_text import Attached
 from widgets.chat_view import ChatView
 
 _MODEL_SUFFIX = ".gguf"
+# More in one message is a mistake of the mouse.
+_MOST_FILES = 20
+_MOST_SENTENCES = 3
 
 
 class Attaching(QObject):
@@ -41,39 +44,62 @@ class Attaching(QObject):
 
     def attach(self, view: ChatView, paths: list[str]) -> None:
         """Read files and attach them to the draft of ``view``; a model file is told of instead."""
+        texts = []
         for path in paths:
             if path.lower().endswith(_MODEL_SUFFIX):
                 self.model_dropped.emit(path)
             else:
-                self._read(view, Path(path))
+                texts.append(Path(path))
+        if texts:
+            self._read(view, texts)
 
     def forget(self, view: ChatView) -> None:
         """The conversation is closed: what is still being read is for nobody."""
         self._views = {task: other for task, other in self._views.items() if other is not view}
 
-    def _read(self, view: ChatView, path: Path) -> None:
-        view.composer.show_note(f"Reading {path.name}…")
-        task = Task(lambda _: read_text_file(path), self)
+    def _read(self, view: ChatView, paths: list[Path]) -> None:
+        what = paths[0].name if len(paths) == 1 else f"{len(paths):,} files"
+        view.composer.show_note(f"Reading {what}…")
+        task = Task(lambda _: _read_all(paths), self)
         self._views[task] = view
         task.succeeded.connect(partial(self._on_read, task))
         task.failed.connect(partial(self._on_failed, task))
         # Not the pool: the program waits for that at its end, and a drive may never answer.
         threading.Thread(target=task.run, name="attaching", daemon=True).start()
 
-    def _on_read(self, task: Task, attached: Attached) -> None:
+    def _on_read(self, task: Task, result: tuple[list[Attached], list[str]]) -> None:
         view = self._take(task)
-        if view is not None:
+        if view is None:
+            return
+        files, sentences = result
+        for attached in files:
             view.composer.attach(attached)
-            view.composer.show_note("")
+        view.composer.show_note("")
+        if sentences:
+            view.composer.show_trouble("\n".join(sentences))
 
     def _on_failed(self, task: Task, error: Exception) -> None:
         view = self._take(task)
         if view is not None:
             view.composer.show_note("")
-            if not isinstance(error, TextFileError):
-                raise error
-            view.composer.show_trouble(str(error))
+        raise error
 
     def _take(self, task: Task) -> ChatView | None:
         task.deleteLater()
         return self._views.pop(task, None)
+
+
+def _read_all(paths: list[Path]) -> tuple[list[Attached], list[str]]:
+    """The files that are text, and a sentence for each of the others."""
+    files, sentences = [], []
+    for path in paths[:_MOST_FILES]:
+        try:
+            files.append(read_text_file(path))
+        except TextFileError as error:
+            sentences.append(str(error))
+    if len(sentences) > _MOST_SENTENCES:
+        more = len(sentences) - _MOST_SENTENCES
+        sentences[_MOST_SENTENCES:] = [f"{more:,} more of them were not taken."]
+    if len(paths) > _MOST_FILES:
+        sentences.append(f"Only the first {_MOST_FILES} of {len(paths):,} files were looked at.")
+    return files, sentences

@@ -215,8 +215,9 @@ class ChatWiring(QObject):
 
     def _offer_continue(self, conversation: Conversation) -> None:
         has_room = self.context.has_room(conversation.id)
+        has_words = conversation.last is not None and bool(conversation.last.text)
         view = self._tabs.conversation(conversation.id)
-        view.set_can_continue(conversation.can_continue and has_room)
+        view.set_can_continue(conversation.can_continue and has_words and has_room)
 
     def _on_answer_failed(self, conversation_id: str, sentence: str) -> None:
         view = self._tabs.conversation(conversation_id)
@@ -265,6 +266,9 @@ class ChatWiring(QObject):
                 self._chats.model_name = applied.model.name
         for name, view in self._views():
             self._dress(name, view)
+            conversation = self._chats.conversation(name)
+            if not conversation.is_answering:
+                self._offer_continue(conversation)
 
     def _on_engine_said_hello(self, _: object) -> None:
         if self._desk.session.applied is None:

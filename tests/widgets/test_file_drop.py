@@ -7,7 +7,9 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tests.widgets.chatting import runs
 from widgets.chat_view import ChatView
+from widgets.message_record import Branch, UserRecord
 
 pytestmark = pytest.mark.gui
 
@@ -19,7 +21,7 @@ def view(shown: Callable[[QWidget], None]) -> ChatView:
     return view
 
 
-def entered(view: ChatView, data: QMimeData) -> QDragEnterEvent:
+def entered(view: QWidget, data: QMimeData) -> QDragEnterEvent:
     event = QDragEnterEvent(
         QPoint(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
@@ -43,6 +45,15 @@ def test_that_files_dropped_on_a_conversation_are_told(view: ChatView) -> None:
     QApplication.sendEvent(view, drop)
     assert told == [["/some/notes.txt"]]
     assert view.composer.note_label.accessibleName() != "Drop to attach"
+
+
+def test_that_files_are_taken_over_a_message_too(view: ChatView) -> None:
+    view.show_turns([UserRecord("You", "words", Branch(1))])
+    view.messages_area.rows[0].wake()
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile("/some/notes.txt")])
+    assert entered(runs(view)[0].viewport(), data).isAccepted()
+    assert view.composer.note_label.accessibleName() == "Drop to attach"
 
 
 def test_that_what_is_no_file_is_not_taken(view: ChatView) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,46 @@ def test_that_files_are_read_and_attached_and_a_model_is_told_of(
     view.files_dropped.emit([str(tmp_path / "photo.png")])
     qtbot.waitUntil(view.composer.trouble_label.isVisible)
     assert "not a text file" in view.composer.trouble_label.text()
+
+
+def test_that_many_files_at_once_are_taken_within_reason(
+    loaded_window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    _, view = front(loaded_window)
+    paths = []
+    for number in range(30):
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(b"\0\1\2" * 50 if number < 6 else b"words")
+        paths.append(str(path))
+    view.files_dropped.emit(paths)
+    qtbot.waitUntil(view.composer.trouble_label.isVisible)
+    assert len(view.composer.chips()) == 14
+    lines = view.composer.trouble_label.text().split("\n")
+    assert lines[0] == "0.txt is not a text file; the model could make nothing of it."
+    assert lines[-2:] == [
+        "3 more of them were not taken.",
+        "Only the first 20 of 30 files were looked at.",
+    ]
+
+
+def test_that_an_answer_cut_by_the_end_of_the_program_can_be_gone_on_with(
+    open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_path: Path
+) -> None:
+    window = open_window(temperature=0.0, max_new_tok=8)
+    conversation = Conversation("cut", 1)
+    conversation.ask("Hello")
+    conversation.append("so far")
+    window.chat_wiring.adopt(conversation)
+    answer = front(window)[1].rows.last_answer()
+    assert answer is not None
+    assert answer.footer.reason.text() == "The program ended during this answer."
+    assert not answer.footer.continue_button.isVisible()
+    window.engine_wiring.load(str(tiny_chat_path))
+    qtbot.waitUntil(answer.footer.continue_button.isVisible, timeout=PATIENCE_MS)
+    answer.footer.continue_button.click()
+    wait_quiet(window, qtbot)
+    assert conversation.turns[-1].text.startswith("so far")
+    assert len(conversation.turns[-1].text) > len("so far")
 
 
 def test_that_a_file_read_for_a_closed_conversation_is_for_nobody(
