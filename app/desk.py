@@ -67,10 +67,11 @@ class Desk(QObject):
         self.keeping = Keeping(self.chats, store, self) if store is not None else None
         if kept is not None:
             self.session.wanted_changed.connect(kept.note_wanted)
+            self.chats.answer_opened.connect(self._note_open_conversations)
         self.hello: Hello | None = None
         self.drafted_tok = 0
         self.accepted_tok = 0
-        self._is_closed = False
+        self._is_open = self._is_closed = False
         self.unsaved: tuple[str, ...] = ()
         self.session.applied_changed.connect(self._on_applied_changed)
         self.session.plan_changed.connect(self._on_plan_changed)
@@ -84,6 +85,7 @@ class Desk(QObject):
 
     def open(self) -> None:
         """Start the engine process and the gauges, and look at what is stored."""
+        self._is_open = True
         if self.kept is not None:
             self.kept.open()
         if self.keeping is not None:
@@ -101,13 +103,20 @@ class Desk(QObject):
         """
         if self._is_closed:
             return
-        self._is_closed = True
+        self._is_open, self._is_closed = False, True
         self._hardware_timer.stop()
         self._sampler.stop()
-        self.client.close_now()
+        self._note_open_conversations()
+        # Before the engine ends: its end is no news about an answer that was under way.
         keepers = (self.keeping, self.kept)
         sentences = [keeper.close() for keeper in keepers if keeper is not None]
         self.unsaved = tuple(filter(None, sentences))
+        self.client.close_now()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was opened and is not closed yet."""
+        return self._is_open
 
     @property
     def idle_cores(self) -> float | None:
@@ -130,6 +139,11 @@ class Desk(QObject):
             self.hello = event
             self._sampler.watch(event.pid)
             self.engine_said_hello.emit(event)
+
+    def _note_open_conversations(self, _: str = "") -> None:
+        """Those in which something was said come back with the next start."""
+        if self.kept is not None:
+            self.kept.open_conversations = [c.id for c in self.chats.conversations() if c.tree]
 
     def _on_plan_changed(self, plan: MemoryPlan | None) -> None:
         applied = self.session.applied

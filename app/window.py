@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -64,7 +64,10 @@ from widgets.tune_panel import TunePanel
 _MINIMUM_SIZE = (1024, 700)
 _START_SIZE = (1440, 900)
 _TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
+# Below so many figures' width of the UI font the tune column leaves the badges out.
+_COMPACT_BELOW_FIGURES = 95
 _IS_LIVE_SHOWN = "is_live_shown"
+_FRONT = "front_conversation"
 
 
 @dataclass
@@ -199,14 +202,22 @@ class Window(QMainWindow):
         self._fold.set_folded(False)
         self.docks.reset()
         self.docks.set_sizes()
-        self._fold.follow_width()
+        self._adapt()
 
     # --- What Qt says -------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold the live column into a tab where the window is narrow."""
+        """Make do with the width there is."""
         super().resizeEvent(event)
-        self._fold.follow_width()
+        self._adapt()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Larger type needs more room; and another copy of the program may have been at work."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange and hasattr(self, "_fold"):
+            self._adapt()
+        elif event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._list_again()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their sizes again: only now has a maximised window its own."""
@@ -282,7 +293,8 @@ class Window(QMainWindow):
             )
             self.list_wiring.conversation_shown.connect(self._on_conversation_shown)
         else:
-            self.conversations.set_failed("Conversations are not kept in this window.")
+            sentence = "Conversations are not kept in this window."
+            self.conversations.set_failed(sentence, can_retry=False)
         self.diagnostics = DiagnosticsWiring(desk, self.log_wiring, self)
         self.log.save_requested.connect(self.diagnostics.ask)
         self.diagnostics.saved.connect(lambda path: self.say(f"Saved to {path}"))
@@ -304,6 +316,7 @@ class Window(QMainWindow):
             keeping.failed.connect(self._on_files_failed)
             keeping.damaged_found.connect(lambda found: self._on_files_failed(" ".join(found)))
             keeping.noted.connect(self.say)
+            keeping.reopening_finished.connect(self._on_reopened)
 
     def _add_areas(self) -> None:
         app = QApplication.instance()
@@ -331,6 +344,12 @@ class Window(QMainWindow):
         actions.refused.connect(self.say)
         attach_menu(self.top.menu_button, actions)
 
+    def _adapt(self) -> None:
+        """In a narrow window, or with large type, leave out and fold what has no room."""
+        figure_px = self.fontMetrics().horizontalAdvance("0")
+        self.tune.set_compact(self.width() < _COMPACT_BELOW_FIGURES * figure_px)
+        self._fold.follow_width()
+
     def _on_hardware_measured(self, _: object) -> None:
         idle = self.desk.idle_cores
         if idle is not None:
@@ -340,6 +359,23 @@ class Window(QMainWindow):
         # A title of a conversation may stand in it, and the log is given away.
         self.log_wiring.note("Something could not be read or saved; the window said what.", "error")
         self.say(sentence)
+
+    def _list_again(self) -> None:
+        if self.desk.keeping is not None and self.desk.is_open:
+            self.desk.keeping.list()
+
+    def _on_reopened(self, count: int) -> None:
+        """What was open the last time is back, the one in front in front again."""
+        if not count:
+            return
+        front = self._memory.text(_FRONT)
+        if front in self.chat.conversation_ids():
+            self.chat.set_current(front)
+        # Nobody needs the empty conversation of the start beside them, unless he began in it.
+        for conversation in self.desk.chats.conversations():
+            view = self.chat.conversation(conversation.id)
+            if not (conversation.tree or view.draft() or view.system_prompt()):
+                self.chat.conversation_closed.emit(conversation.id)
 
     def _on_conversation_shown(self, _: str) -> None:
         self.show_chat()
@@ -358,7 +394,8 @@ class Window(QMainWindow):
         elif self._memory.text(_IS_LIVE_SHOWN):
             # It was folded: the docks alone would say that it was closed.
             self.docks.dock(LIVE).show()
-        self._fold.follow_width()
+        self._adapt()
 
     def _note(self) -> None:
-        self._memory.note(**{_IS_LIVE_SHOWN: "yes" if self._fold.is_live_shown else ""})
+        live = "yes" if self._fold.is_live_shown else ""
+        self._memory.note(**{_IS_LIVE_SHOWN: live, _FRONT: self.chat.current_id()})
