@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.conversation import Conversation
 from app.window import Window
+from tests.tiny_model import CHATML, TinyLlama, write_tiny_llama
 from tests.window.conftest import PATIENCE_MS
 from widgets.attached_text import Attached
 from widgets.chat_view import ChatView
@@ -153,6 +154,27 @@ def test_that_files_are_read_and_attached_and_a_model_is_told_of(
     view.files_dropped.emit([str(tmp_path / "photo.png")])
     qtbot.waitUntil(view.composer.trouble_label.isVisible)
     assert "not a text file" in view.composer.trouble_label.text()
+
+
+def test_that_a_thought_the_template_opened_is_folded_and_counted(
+    open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
+) -> None:
+    template = CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}")
+    shape = TinyLlama(vocab_tok=512, chat_template=template)
+    window = open_window(temperature=0.0, max_new_tok=8)
+    window.engine_wiring.load(str(write_tiny_llama(tmp_path / "thinker.gguf", shape)))
+    qtbot.waitUntil(lambda: window.desk.session.applied is not None, timeout=PATIENCE_MS)
+    ask(window, qtbot, "Hello")
+    conversation, view = front(window)
+    turn = conversation.turns[-1]
+    answer = view.rows.last_answer()
+    assert answer is not None
+    assert answer.thought is not None
+    assert turn.starts_in_thought
+    assert turn.think_tok > 0
+    assert answer.thought.button.text() == f"Thought · {turn.think_tok} tok"
+    assert f"({turn.think_tok} thought)" in answer.footer.figures_text()
+    assert answer.answer_text() == ""
 
 
 def test_that_many_files_at_once_are_taken_within_reason(
