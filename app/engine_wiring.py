@@ -169,7 +169,8 @@ class EngineWiring(QObject):
             self._session.reload()
 
     def _on_state_changed(self, state: EngineState) -> None:
-        self._top.set_state(str(state))
+        is_fetching = self._demo is not None and state is EngineState.READY
+        self._top.set_state("loading" if is_fetching else str(state))
 
     def _on_work_changed(self, work: str) -> None:
         if not work:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import gguf
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -72,7 +74,7 @@ def test_that_a_model_is_looked_at_and_chosen_by_keyboard(
     assert session.model.path == str(folder / "large.gguf")
     assert window.engine_wiring.picker.picker is None
     again = open_picker(window, qtbot)
-    row = again.tree.row(key_of(again, "large.gguf"))
+    row = again.list.row(key_of(again, "large.gguf"))
     assert row is not None
     assert row.is_loaded
     assert row.group == ""  # under Recent, not under its folder
@@ -148,6 +150,31 @@ def test_that_a_drafting_model_is_found_and_wanted(
     assert session.wanted.spec_types == ("draft-simple",)
     assert session.wanted.draft_model_path == str(folder / "small.gguf")
     assert "small" in button.accessibleName()
+
+
+# S27: whichever part is opened, part 1 is what runs, what is remembered and what is listed.
+def test_that_the_second_part_of_a_split_model_opens_the_first(
+    open_window: Callable[..., Window],
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    splitting = functools.partial(gguf.GGUFWriter, split_max_tensors=8)
+    with monkeypatch.context() as patched:
+        patched.setattr(gguf, "GGUFWriter", splitting)
+        write_tiny_llama(tmp_path / "big.gguf", TinyLlama(vocab_tok=600))
+    first, second, *_ = sorted(tmp_path.glob("big-*.gguf"))
+    window = open_window()
+    use_folder(window, tmp_path)
+    window.engine_wiring.load(str(second))
+    session = window.desk.session
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
+    assert session.model is not None
+    assert session.model.path == str(first)
+    assert window.engine_wiring._kept.recent_models == [str(first)]
+    picker = open_picker(window, qtbot)
+    shown = [row for key in picker.list.shown_keys() if (row := picker.list.row(key))]
+    assert [row.is_loaded for row in shown if "big" in row.name] == [True]
 
 
 # S35, and a file cut while it is mapped: a sentence while there is time, and the right one after.
