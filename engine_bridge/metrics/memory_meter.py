@@ -260,13 +260,14 @@ def _accounted(plan: MemoryPlan | None, kind: str) -> MemoryParts | None:
     devices = _on(plan, kind)
     weights = sum(device.weights for device in devices)
     mapped = min(plan.bytes.weights_mapped, weights) if kind == "system" else 0
+    draft_mapped = plan.bytes.draft_mapped if kind == "system" else 0
     return MemoryParts(
         others=0,
-        mapped=mapped,
+        mapped=mapped + draft_mapped,
         weights=weights - mapped,
         kv=sum(device.kv for device in devices),
         compute=sum(device.compute for device in devices),
-        draft=plan.bytes.draft if kind == "gpu" or not any(map(_holds, _on(plan, "gpu"))) else 0,
+        draft=sum(device.draft for device in devices) - draft_mapped,
         rest=0,
     )
 
@@ -277,4 +278,4 @@ def _on(plan: MemoryPlan, kind: str) -> list[DeviceBytes]:
 
 
 def _holds(device: DeviceBytes) -> bool:
-    return device.weights + device.kv + device.compute > 0
+    return device.needed > 0
