@@ -9,6 +9,8 @@ TAB_WIDTH_PX = 168
 TAB_MIN_WIDTH_PX = 96
 COMPOSER_MAX_LINES = 8
 SYSTEM_PROMPT_LINES = 4
+# Of what is attached to a draft: the conversation above keeps its room.
+SHELF_MAX_PX = 200
 
 # Heading sizes relative to the body text, by level from 1.
 HEADING_SCALES = (1.3, 1.15, 1.05, 1.0, 1.0, 1.0)

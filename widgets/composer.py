@@ -20,6 +20,7 @@ from widgets.attached_text import Attached, message_text, parts_of
 from widgets.composer_chip import PasteChip
 from widgets.composer_editor import PromptEditor
 from widgets.composer_paste import FOLD_CHARS
+from widgets.composer_shelf import Shelf
 from widgets.elided_label import ElidedLabel
 from widgets.theme import icon, set_role
 
@@ -129,8 +130,7 @@ class Composer(QWidget):
         self._show_state()
 
     def _lay_out(self) -> None:
-        self._chip_row = QVBoxLayout()
-        self._chip_row.setSpacing(STEP_PX)
+        self._shelf = Shelf()
         row = QHBoxLayout()
         row.setSpacing(2 * STEP_PX)
         row.addWidget(self.editor, 1)
@@ -145,7 +145,7 @@ class Composer(QWidget):
         layout.setSpacing(STEP_PX)
         for label in (self.reason_label, self.notice_label, self.trouble_label):
             layout.addWidget(label)
-        layout.addLayout(self._chip_row)
+        layout.addWidget(self._shelf)
         layout.addLayout(row)
         layout.addLayout(words)
 
@@ -299,13 +299,12 @@ class Composer(QWidget):
         chip = PasteChip(attached, self._palette)
         chip.removed.connect(lambda: self._drop(chip))
         self._chips.append(chip)
-        self._chip_row.addWidget(chip)
+        self._shelf.put(chip)
         self._on_text_changed()
 
     def _drop(self, chip: PasteChip) -> None:
         self._chips.remove(chip)
-        self._chip_row.removeWidget(chip)
-        chip.hide()
+        self._shelf.take(chip)
         chip.deleteLater()
         self._on_text_changed()
 

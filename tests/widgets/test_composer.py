@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from resources.chat_tokens import COMPOSER_MAX_LINES
+from resources.chat_tokens import COMPOSER_MAX_LINES, SHELF_MAX_PX
 from resources.tokens import DARK
 from widgets.attached_text import Attached, message_text
 from widgets.composer import Composer, Draft
@@ -284,3 +284,17 @@ def test_that_a_message_comes_back_with_its_files(composer: Composer) -> None:
     files = (Attached("a.txt", "one"), Attached("b.txt", "two"))
     assert composer.set_draft_text(message_text(files, "Compare"))
     assert composer.draft() == Draft("Compare", files)
+
+
+def test_that_many_files_leave_the_conversation_its_room(composer: Composer) -> None:
+    composer.attach(Attached("0.txt", "x"))
+    one = composer.sizeHint().height()
+    for number in range(1, 20):
+        composer.attach(Attached(f"{number}.txt", "x"))
+    chips_shown(composer, 20)
+    many = composer.sizeHint().height()
+    assert one < many < one + SHELF_MAX_PX
+    for chip in composer.chips():
+        chip.remove_button.click()
+    assert not composer._shelf.isVisible()
+    assert composer.sizeHint().height() < one
