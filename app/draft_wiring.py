@@ -79,7 +79,7 @@ class DraftWiring(QObject):
 
     def _on_chosen(self, key: str) -> None:
         path = "" if key in (OFF, NGRAM) else os.fsdecode(location_of(key))
-        self._session.want(values_of_choice(key, path))
+        self._session.want(values_of_choice(key, path, self._session.wanted))
 
     def _show(self) -> None:
         applied, wanted = self._session.applied, self._session.wanted

@@ -20,13 +20,17 @@ _SHOWN_NAME = 40
 WhyNot = Callable[[ModelEntry], str | None]
 
 
-def values_of_choice(key: str, path: str) -> dict[str, object]:
-    """The settings that a choice stands for; ``path`` is that of a model's file."""
+def values_of_choice(key: str, path: str, wanted: EngineConfig) -> dict[str, object]:
+    """The settings that a choice stands for; ``path`` is that of a model's file.
+
+    Another draft model leaves alone what drafts beside it.
+    """
     if key == OFF:
         return {"spec_types": ()}
     if key == NGRAM:
         return {"spec_types": (NGRAM,)}
-    return {"spec_types": (_MODEL,), "draft_model_path": path}
+    types = wanted.spec_types if _MODEL in wanted.spec_types else (_MODEL,)
+    return {"spec_types": types, "draft_model_path": path}
 
 
 def draft_text(applied: EngineConfig | None, wanted: EngineConfig) -> str:

@@ -85,6 +85,18 @@ class ModelListView(QTableView):
         """What is known under ``key``, shown or not."""
         return self._table.row(key)
 
+    def sort_by(self, column: Column) -> None:
+        """Sort by ``column``; the other way round where it is sorted by it already."""
+        header = self.horizontalHeader()
+        is_again = header.sortIndicatorSection() == column
+        is_up = header.sortIndicatorOrder() is Qt.SortOrder.AscendingOrder
+        down, up = Qt.SortOrder.DescendingOrder, Qt.SortOrder.AscendingOrder
+        self.sortByColumn(column, down if is_again and is_up else up)
+
+    def sorted_by(self) -> int:
+        """The column that the models are sorted by."""
+        return self.horizontalHeader().sortIndicatorSection()
+
     def shown_keys(self) -> list[str]:
         """Keys of the models as they stand."""
         keys = (self._table.key_at(number) for number in range(self._table.rowCount()))

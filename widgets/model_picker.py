@@ -27,12 +27,19 @@ from widgets.menu_button import MenuButton
 from widgets.model_list_view import ModelListView
 from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
+from widgets.model_table import Column
 from widgets.theme import set_role
 
 # In figures' widths and lines, so that it grows with the letters.
 _START_SIZE = (140, 44)
 _SCREEN_SHARE = 0.9
 _LIST_SHARE = (3, 2)
+_SORTS = {
+    Column.NAME: "By name",
+    Column.ABOUT: "By kind",
+    Column.SIZE: "By size",
+    Column.MODIFIED: "By date",
+}
 _INTO_LIST = (Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown, Qt.Key.Key_PageUp)
 _EMPTY = (
     "No GGUF file was found. Add a folder that holds some, browse for a file, drop one on the "
@@ -79,6 +86,10 @@ class ModelPicker(QDialog):
         set_role(self._folders, "menu")
         self._folder_menu = QMenu(self)
         self._folders.setMenu(self._folder_menu)
+        self._sort = MenuButton(self)
+        self._sort.setText("Sort")
+        set_role(self._sort, "menu")
+        self._sort.setMenu(self._sort_menu())
         self._refresh = QPushButton("Refresh", self)
         self._browse = QPushButton("Browse…", self)
         self._demo = QPushButton("Demo model", self)
@@ -157,6 +168,7 @@ class ModelPicker(QDialog):
         self.list.set_palette(palette)
         self.sheet.set_palette(palette)
         self._folders.set_palette(palette)
+        self._sort.set_palette(palette)
 
     def status(self) -> str:
         """The line below the list."""
@@ -184,6 +196,7 @@ class ModelPicker(QDialog):
         row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._folders)
+        row.addWidget(self._sort)
         row.addWidget(self._refresh)
         row.addWidget(self._status, 1)
         column.addLayout(row)
@@ -211,12 +224,35 @@ class ModelPicker(QDialog):
         layout.setSpacing(PANEL_GAP_PX)
         layout.addWidget(halves, 1)
         layout.addLayout(buttons)
-        for button in (self._folders, self._refresh, self._browse, self._demo, self._cancel):
+        for button in (
+            self._folders,
+            self._sort,
+            self._refresh,
+            self._browse,
+            self._demo,
+            self._cancel,
+        ):
             button.setAutoDefault(False)
         self.load_button.setDefault(True)
         self.load_button.setMinimumWidth(24 * STEP_PX)
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.search.setFocus()
+
+    def _sort_menu(self) -> QMenu:
+        """The titles of the columns, for those who use no mouse."""
+        menu = QMenu(self)
+        for column, text in _SORTS.items():
+            action = menu.addAction(text)
+            action.setCheckable(True)
+            action.setData(int(column))
+            action.triggered.connect(lambda _=False, column=column: self.list.sort_by(column))
+
+        def check() -> None:
+            for action in menu.actions():
+                action.setChecked(action.data() == self.list.sorted_by())
+
+        menu.aboutToShow.connect(check)
+        return menu
 
     def _start_size(self) -> QSize:
         metrics = self.fontMetrics()
@@ -231,6 +267,7 @@ class ModelPicker(QDialog):
         self.list.row_activated.connect(self._choose)
         self.sheet.way_chosen.connect(self._on_way_chosen)
         self._folders.setAccessibleDescription("Adds folders to the list or removes them.")
+        self._sort.setAccessibleDescription("Sorts the models; the folders stay in their order.")
         self._refresh.clicked.connect(self.refresh_requested)
         self._browse.clicked.connect(self.browse_requested)
         self._demo.clicked.connect(self.demo_requested)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
@@ -85,6 +85,18 @@ def test_that_sorting_keeps_the_folders_in_place(
     fill(picker)
     picker.list.sortByColumn(column, order)
     assert shown_names(picker) == names
+
+
+def test_that_the_list_is_sorted_without_a_mouse(picker: ModelPicker) -> None:
+    fill(picker)
+    menu = button(picker, "Sort").menu()
+    by_size = next(action for action in menu.actions() if action.text() == "By size")
+    by_size.trigger()
+    assert shown_names(picker)[1:3] == ["a.gguf", "b.gguf"]
+    by_size.trigger()
+    assert shown_names(picker)[1:3] == ["b.gguf", "a.gguf"]
+    menu.aboutToShow.emit()
+    assert [action.isChecked() for action in menu.actions()] == [False, False, True, False]
 
 
 def test_that_a_search_finds_all_words_wherever_they_stand(picker: ModelPicker) -> None:
@@ -210,7 +222,7 @@ def test_that_rows_are_replaced_moved_and_removed(picker: ModelPicker) -> None:
 def test_that_folders_are_added_and_removed_from_the_menu(
     picker: ModelPicker, qtbot: QtBot
 ) -> None:
-    menu = next(m for m in picker.findChildren(QMenu) if m.actions())
+    menu = button(picker, "Folders").menu()
     texts = [action.text() for action in menu.actions() if not action.isSeparator()]
     assert texts == ["Add a folder…", "Remove Mine"]
     with qtbot.waitSignal(picker.folder_add_requested):

@@ -94,6 +94,29 @@ def test_that_a_greyed_file_is_explained_and_not_asked_about(
     assert window.engine_wiring.picker.picker is None
 
 
+def test_that_a_dropped_folder_is_listed_and_other_things_are_refused(
+    make_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
+) -> None:
+    models = tmp_path / "dropped"
+    write_tiny_llama(models / "a.gguf", TinyLlama(layers=1, vocab_tok=600))
+    window = make_window()
+    wiring = window.engine_wiring
+    wiring.picker.add_dropped(str(models / "a.gguf"))
+    qtbot.waitUntil(lambda: "neither" in window.banner.sentence(), timeout=PATIENCE_MS)
+    wiring.picker.add_dropped(str(models))
+    qtbot.waitUntil(lambda: wiring.picker.picker is not None, timeout=PATIENCE_MS)
+    picker = wiring.picker.picker
+    assert picker is not None
+    qtbot.waitUntil(lambda: not wiring.models.is_listing, timeout=PATIENCE_MS)
+    assert key_of(picker, "a.gguf")
+    picker.folder_removed.emit(os.fsencode(models).hex())
+    qtbot.waitUntil(lambda: not wiring.models.is_listing, timeout=PATIENCE_MS)
+    assert wiring._kept.model_folders == []
+    assert "a.gguf" not in [
+        row.name for k in picker.list.shown_keys() if (row := picker.list.row(k))
+    ]
+
+
 def test_that_what_does_not_fit_is_said(
     open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
 ) -> None:

@@ -1,0 +1,139 @@
+"""Which models are offered to draft, in which order, and what is said of the others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.draft_words import NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.library.draft_check import DraftRequest, DraftVerdict, check
+from app.library.model_entry import ModelEntry
+from app.model_sheets import key_of
+from engine_bridge.header_facts import read_header_facts
+from engine_bridge.settings.config import EngineConfig
+from tests.tiny_model import TinyLlama, write_tiny_llama
+
+
+def entry_of(path: Path) -> ModelEntry:
+    status = path.stat()
+    return ModelEntry(
+        location=os.fsencode(path),
+        folder=b"",
+        name=path.name,
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        facts=read_header_facts(path),
+        is_read=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
+    folder = tmp_path_factory.mktemp("target")
+    return entry_of(write_tiny_llama(folder / "target.gguf", TinyLlama(layers=6, vocab_tok=600)))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
+    folder = tmp_path_factory.mktemp("small")
+    return entry_of(write_tiny_llama(folder / "small.gguf", TinyLlama(layers=1, vocab_tok=600)))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> ModelEntry:
+    folder = tmp_path_factory.mktemp("large")
+    return entry_of(write_tiny_llama(folder / "large.gguf", TinyLlama(layers=8, vocab_tok=600)))
+
+
+def test_that_each_candidate_gets_a_verdict(
+    target: ModelEntry, small: ModelEntry, tmp_path: Path
+) -> None:
+    other = write_tiny_llama(tmp_path / "other.gguf", TinyLlama(vocab_tok=1200))
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"<html>")
+    told: list[DraftVerdict] = []
+    locations = (small.location, os.fsencode(other), os.fsencode(broken))
+    check(DraftRequest(target.location, locations), told.append)
+    assert [verdict.location for verdict in told] == list(locations)
+    assert told[0].why_not == ""
+    assert "1,200 tokens" in told[1].why_not
+    assert "web page" in told[2].why_not
+
+
+def test_that_a_target_without_vocabulary_is_said_of_all(small: ModelEntry, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"")
+    told: list[DraftVerdict] = []
+    check(DraftRequest(os.fsencode(broken), (small.location,)), told.append)
+    assert "empty" in told[0].why_not
+
+
+def test_that_smaller_models_come_first_and_unfit_ones_last(
+    target: ModelEntry, small: ModelEntry, large: ModelEntry, tiny_mamba_path: Path
+) -> None:
+    mamba = entry_of(tiny_mamba_path)
+    reasons = {large.location: "", small.location: "", mamba.location: "", target.location: None}
+    lines = choices_of(
+        EngineConfig(),
+        target,
+        [mamba, large, small],
+        lambda entry: reasons[entry.location],
+        "",
+    )
+    keys = [line.key for line in lines]
+    assert keys == [OFF, NGRAM, *(key_of(e.location) for e in (small, large, mamba))]
+    assert [line.is_enabled for line in lines] == [True, True, True, True, False]
+    assert "a guess costs" in lines[2].text
+    assert "can only slow it down" in lines[3].tip
+    assert "cannot be taken back" in lines[4].tip
+
+
+def test_that_the_first_token_that_differs_is_named(target: ModelEntry, small: ModelEntry) -> None:
+    reason = (
+        "Small cannot draft for Target: it begins a text with token 2, the target with token 1; "
+        "token 5 is “a” here and “b” in the draft. A draft model must have the same vocabulary."
+    )
+    line = choices_of(EngineConfig(), target, [small], lambda _: reason, "")[-1]
+    assert line.text == "small: token 5 is “a” here and “b” in the draft"
+    assert line.tip == reason
+    assert not line.is_enabled
+
+
+def test_that_an_unknown_candidate_is_not_offered_yet(
+    target: ModelEntry, small: ModelEntry
+) -> None:
+    lines = choices_of(EngineConfig(), target, [small], lambda _: None, "Comparing …")
+    assert [line.text for line in lines] == ["Off", "ngram-simple", "Comparing …"]
+    assert not lines[-1].is_enabled
+
+
+def test_that_what_is_wanted_is_checked(target: ModelEntry, small: ModelEntry) -> None:
+    wanted = EngineConfig().with_values(
+        values_of_choice(key_of(small.location), small.path, EngineConfig())
+    )
+    lines = choices_of(wanted, target, [small], lambda _: "", "")
+    assert [line.is_checked for line in lines] == [False, False, True]
+    off = EngineConfig().with_values(values_of_choice(OFF, "", wanted))
+    assert choices_of(off, target, [], lambda _: "", "")[0].is_checked
+    ngram = EngineConfig().with_values(values_of_choice(NGRAM, "", wanted))
+    assert choices_of(ngram, target, [], lambda _: "", "")[1].is_checked
+
+
+def test_that_the_button_says_what_drafts_and_what_is_wanted() -> None:
+    off = EngineConfig()
+    model = off.with_values(values_of_choice("aa", "/models/qwen-0.5b.gguf", off))
+    assert draft_text(None, off) == "Drafts: off"
+    assert draft_text(model, model) == "Drafts: qwen-0.5b · n ≤ 3"
+    assert draft_text(off, model) == "Drafts: off → qwen-0.5b · n ≤ 3"
+    without = off.with_values({"spec_types": ("draft-simple",)})
+    assert draft_text(without, without) == "Drafts: no draft model chosen"
+
+
+def test_that_another_draft_model_leaves_the_copies_alone() -> None:
+    both = EngineConfig().with_values({"spec_types": (NGRAM, "draft-simple")})
+    assert values_of_choice("aa", "/m.gguf", both) == {
+        "spec_types": (NGRAM, "draft-simple"),
+        "draft_model_path": "/m.gguf",
+    }
