@@ -16,7 +16,7 @@ from widgets.dock_grip import DockGrip
 Area = Qt.DockWidgetArea
 # Raised when docks get other names: what an older version kept would put them wrongly.
 _LAYOUT_VERSION = 1
-_COLUMNS = (Area.LeftDockWidgetArea, Area.RightDockWidgetArea)
+COLUMNS = (Area.LeftDockWidgetArea, Area.RightDockWidgetArea)
 _SIDES = (("left", Area.LeftDockWidgetArea), ("right", Area.RightDockWidgetArea),
           ("top", Area.TopDockWidgetArea), ("bottom", Area.BottomDockWidgetArea))  # fmt: skip
 
@@ -49,7 +49,7 @@ class Docks(QObject):
         window.setDockOptions(
             QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
         )
-        for side in _COLUMNS:
+        for side in COLUMNS:
             window.setTabPosition(side, QTabWidget.TabPosition.North)
         # The command line is as wide as the window.
         window.setCorner(Qt.Corner.BottomLeftCorner, Area.BottomDockWidgetArea)
@@ -241,7 +241,7 @@ class Docks(QObject):
 
     def _way_of(self, dock: QDockWidget) -> Qt.Orientation:
         """The direction in which a dock takes room from the middle."""
-        is_side = self._window.dockWidgetArea(dock) in _COLUMNS
+        is_side = self._window.dockWidgetArea(dock) in COLUMNS
         return Qt.Orientation.Horizontal if is_side else Qt.Orientation.Vertical
 
     def _extent(self, dock: QDockWidget) -> int:
@@ -254,7 +254,7 @@ class Docks(QObject):
 
     def _place(self, dock: QDockWidget, area: Area) -> None:
         """Beside those already there, as a column at the sides, as a strip above and below."""
-        is_side = area in _COLUMNS
+        is_side = area in COLUMNS
         way = Qt.Orientation.Horizontal if is_side else Qt.Orientation.Vertical
         self._window.addDockWidget(area, dock, way)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
-from app.docks import Area, Docks
-from resources.tokens import FOLD_BELOW_PX
+from app.docks import COLUMNS, Docks
+from resources.tokens import FOLD_BELOW_PX, LIVE_WIDTH_PX, PANEL_GAP_PX
 
 LIVE = "live"
+# So many figures of the UI font are the least width of a conversation beside the charts.
+_CHAT_FIGURES = 45
 
 
 class LiveFold:
@@ -38,12 +40,22 @@ class LiveFold:
         """Fold or unfold as the window's width asks for; what is no column stays."""
         dock = self._docks.dock(LIVE)
         area = self._window.dockWidgetArea(dock)
-        is_column = not dock.isFloating() and area in (
-            Area.LeftDockWidgetArea,
-            Area.RightDockWidgetArea,
-        )
-        is_narrow = self._window.width() < FOLD_BELOW_PX
+        is_column = not dock.isFloating() and area in COLUMNS
+        figure_px = self._window.fontMetrics().horizontalAdvance("0")
+        # In large type the columns are wide, and the conversation needs more as well.
+        beside = self._middle_room_px()
+        is_narrow = self._window.width() < FOLD_BELOW_PX or beside < _CHAT_FIGURES * figure_px
         self.set_folded(is_narrow and (is_column or self._is_folded))
+
+    def _middle_room_px(self) -> int:
+        """Width left for the conversation beside every column that is open, the charts' too."""
+        columns = LIVE_WIDTH_PX
+        for name in self._docks.names():
+            dock = self._docks.dock(name)
+            area = self._window.dockWidgetArea(dock)
+            if name != LIVE and area in COLUMNS and not dock.isHidden() and not dock.isFloating():
+                columns += dock.minimumSizeHint().width() + PANEL_GAP_PX
+        return self._window.width() - columns - 3 * PANEL_GAP_PX
 
     def set_folded(self, is_folded: bool) -> None:
         """Put the charts into the tab, or back into the dock."""

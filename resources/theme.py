@@ -6,6 +6,7 @@ look by the dynamic property ``role``; the roles are the keys of the rules below
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from resources.tokens import (
@@ -17,6 +18,8 @@ from resources.tokens import (
     Palette,
 )
 
+# Pixels of a line of text per point of its size; no UI font takes more.
+_LINE_PX_PER_PT = 1.65
 # WCAG 2.2: what graphics need to be told from their ground.
 _GRAPHIC_RATIO = 3.0
 ICONS = Path(__file__).parent / "icons"
@@ -137,7 +140,7 @@ def stylesheet(body_pt: float) -> str:
         (
             _text_rules(p, body_pt),
             _surface_rules(p),
-            _button_rules(p),
+            _button_rules(p, body_pt),
             _segment_rules(p),
             _badge_rules(p, body_pt),
             _field_rules(p),
@@ -201,12 +204,14 @@ QDockWidget {{ color: {p.muted}; }}
 """
 
 
-def _button_rules(p: type[_Inks]) -> str:
+def _button_rules(p: type[_Inks], body_pt: float) -> str:
+    # A least height in a stylesheet goes before what the text needs: it has to grow with it.
+    line_px = max(4 * STEP_PX, math.ceil(body_pt * _LINE_PX_PER_PT))
     return f"""
 QPushButton, QToolButton {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
     border-radius: {CONTROL_RADIUS_PX}px;
-    padding: {STEP_PX}px {2 * STEP_PX + 2}px; min-height: {4 * STEP_PX}px;
+    padding: {STEP_PX}px {2 * STEP_PX + 2}px; min-height: {line_px}px;
 }}
 QPushButton:hover, QToolButton:hover {{ background: {p.hover}; }}
 QPushButton:pressed, QToolButton:pressed, QPushButton:checked {{ background: {p.pressed}; }}

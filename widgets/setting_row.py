@@ -139,6 +139,13 @@ class SettingRow(QWidget):
         """What the badge says."""
         return self._badge.text()
 
+    def set_compact(self, is_compact: bool) -> None:
+        """Leave the badge out where the window has no room for it."""
+        self._badge.setHidden(is_compact)
+        # Qt does not by itself in a section that is folded.
+        self._header.invalidate()
+        self._column.invalidate()
+
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._control.set_palette(palette)
@@ -158,7 +165,7 @@ class SettingRow(QWidget):
         menu.popup(event.globalPos())
 
     def _lay_out(self) -> None:
-        header = QHBoxLayout()
+        self._header = header = QHBoxLayout()
         header.setSpacing(STEP_PX)
         header.addWidget(self._name, 1)
         header.addWidget(self._control.value_widget)
@@ -167,7 +174,7 @@ class SettingRow(QWidget):
         self._unit.setVisible(self._control.leaves_room_for_unit)
         header.addWidget(self._unit)
         header.addWidget(self._badge)
-        layout = QVBoxLayout(self)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, STEP_PX // 2, 0, 2 * STEP_PX)
         layout.setSpacing(STEP_PX // 2)
         layout.addLayout(header)

@@ -47,6 +47,7 @@ class TunePanel(QFrame):
         self._sections = {group: Section(group.value, self) for group in _FOLDED}
         self._rows = {setting.key: self._make_row(setting) for setting in shown}
         self._marked: set[str] = set()
+        self._is_compact = False
         self._scroll = QScrollArea(self)
         self._lay_out()
 
@@ -107,6 +108,14 @@ class TunePanel(QFrame):
         self._marked = set(first) & self._rows.keys()
         for key in self._marked:
             self._rows[key].set_problem(first[key])
+
+    def set_compact(self, is_compact: bool) -> None:
+        """Be narrower: leave out what a change of a setting costs."""
+        if is_compact != self._is_compact:
+            self._is_compact = is_compact
+            for row in self._rows.values():
+                row.set_compact(is_compact)
+            self.updateGeometry()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
