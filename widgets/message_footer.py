@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.message_branches import BranchSwitch
 from widgets.message_copy import CopyButton
 from widgets.message_record import ALONE, Branch
 from widgets.theme import set_role, small_font
+
+# Room for figures beside the buttons that is worth having.
+_FIGURES_CHARS = 30
 
 
 class AnswerFooter(QWidget):
@@ -46,16 +50,19 @@ class AnswerFooter(QWidget):
         self.continue_button = self._quiet("Continue", "Go on where this answer stopped")
         self.continue_button.clicked.connect(self.continue_requested)
         self.continue_button.hide()
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(STEP_PX)
-        row.addWidget(self.figures, 1)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(STEP_PX)
         for widget in (self.switch, self.continue_button, self.again_button, self.copy_button):
-            row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
+            self._buttons.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
+        self._row = QHBoxLayout()
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(STEP_PX)
+        self._row.addWidget(self.figures, 1)
+        self._row.addLayout(self._buttons)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(row)
+        layout.addLayout(self._row)
         layout.addWidget(self.reason)
         self.set_branch(ALONE)
 
@@ -96,6 +103,21 @@ class AnswerFooter(QWidget):
         """Allow another answer and another branch, or not now."""
         self.again_button.setEnabled(can_change)
         self.switch.set_can_change(can_change)
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the buttons: where there is no more room the figures stand above them."""
+        return QSize(self._buttons.minimumSize().width(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below the figures where both are too much for one line."""
+        super().resizeEvent(event)
+        figures_px = _FIGURES_CHARS * self.figures.fontMetrics().averageCharWidth()
+        is_narrow = self.width() < self._buttons.minimumSize().width() + figures_px
+        way = QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
+        if self._row.direction() != way:
+            self._row.setDirection(way)
+            at = Qt.AlignmentFlag.AlignRight if is_narrow else Qt.AlignmentFlag.AlignTop
+            self._row.setAlignment(self._buttons, at)
 
     def _quiet(self, text: str, tip: str) -> QPushButton:
         button = QPushButton(text)
