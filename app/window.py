@@ -5,10 +5,8 @@ Lays the widgets out and connects them to the desk through the wirings; decides 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -22,11 +20,13 @@ from app.actions import Actions
 from app.chart_wiring import ChartWiring
 from app.chat_actions import ChatActions
 from app.chat_wiring import ChatWiring
+from app.coming_back import FRONT, ComingBack
 from app.desk import Desk
 from app.desk_actions import add_desk_actions
 from app.diagnostics_wiring import DiagnosticsWiring
 from app.docks import Area, Docks
 from app.engine_wiring import EngineWiring
+from app.files_told import FilesTold
 from app.focus_areas import FocusAreas
 from app.help import Help
 from app.list_wiring import ListWiring
@@ -38,7 +38,7 @@ from app.panel_actions import add_panel_actions
 from app.template_wiring import TemplateWiring
 from app.tune_wiring import TuneWiring
 from app.view_actions import add_view_actions
-from app.window_memory import WindowMemory
+from app.window_memory import Unkept, WindowMemory
 from engine_bridge.settings.table import SETTINGS
 from resources.tokens import (
     LIST_WIDTH_PX,
@@ -66,17 +66,8 @@ _START_SIZE = (1440, 900)
 _TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
 # Below so many figures' width of the UI font the tune column leaves the badges out.
 _COMPACT_BELOW_FIGURES = 95
+_NOTE_MS = 1500
 _IS_LIVE_SHOWN = "is_live_shown"
-_FRONT = "front_conversation"
-
-
-@dataclass
-class Unkept:
-    """Stands in where nothing is kept from one start to the next."""
-
-    window_state: dict[str, str] = field(default_factory=dict)
-    theme: str = "system"
-    font_scale: float = 1.0
 
 
 class Window(QMainWindow):
@@ -114,6 +105,12 @@ class Window(QMainWindow):
         self._memory = WindowMemory(self, self.docks, keeper)
         self.look = Look(theme, keeper, self)
         self._must_restore_again = True
+        self._is_closing = False
+        # A program that is killed has closed no window.
+        self._note_soon = QTimer(self)
+        self._note_soon.setSingleShot(True)
+        self._note_soon.setInterval(_NOTE_MS)
+        self._note_soon.timeout.connect(self._note)
         self._build()
         self.toast = Toast(self)
         self._wire()
@@ -122,6 +119,7 @@ class Window(QMainWindow):
         self._add_areas()
         self._add_actions()
         self.docks.reset_requested.connect(self.reset_layout)
+        self.docks.arranged.connect(self._on_arranged)
         self.set_palette(palette)
         self._restore()
         if theme is not None:
@@ -210,6 +208,12 @@ class Window(QMainWindow):
         """Make do with the width there is."""
         super().resizeEvent(event)
         self._adapt()
+        self._on_arranged()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Remember where it stands."""
+        super().moveEvent(event)
+        self._on_arranged()
 
     def changeEvent(self, event: QEvent) -> None:
         """Larger type needs more room; and another copy of the program may have been at work."""
@@ -217,7 +221,7 @@ class Window(QMainWindow):
         if event.type() == QEvent.Type.FontChange and hasattr(self, "_fold"):
             self._adapt()
         elif event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self._list_again()
+            self.coming_back.list_again()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their sizes again: only now has a maximised window its own."""
@@ -228,7 +232,9 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember how it stands and end the engine with the window."""
+        self._note_soon.stop()
         self._note()
+        self._is_closing = True
         self.desk.close()
         super().closeEvent(event)
 
@@ -299,24 +305,12 @@ class Window(QMainWindow):
         self.log.save_requested.connect(self.diagnostics.ask)
         self.diagnostics.saved.connect(lambda path: self.say(f"Saved to {path}"))
         self.diagnostics.failed.connect(self.say)
-        self._wire_what_is_kept()
+        if desk.kept is not None:
+            self.tune_wiring.command_wiring.remember(desk.kept)
+        self.coming_back = ComingBack(desk, self.chat, self._memory, self)
+        self.files_told = FilesTold(desk, self.log_wiring, self.say, self)
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
         desk.hardware_measured.connect(self._on_hardware_measured)
-
-    def _wire_what_is_kept(self) -> None:
-        """Whatever befalls the user's files is told, and stands in the log."""
-        kept, keeping = self.desk.kept, self.desk.keeping
-        if kept is not None:
-            self.tune_wiring.command_wiring.remember(kept)
-            kept.failed.connect(self._on_files_failed)
-            kept.recovered.connect(self.say)
-            for sentence in kept.sentences:
-                self._on_files_failed(sentence)
-        if keeping is not None:
-            keeping.failed.connect(self._on_files_failed)
-            keeping.damaged_found.connect(lambda found: self._on_files_failed(" ".join(found)))
-            keeping.noted.connect(self.say)
-            keeping.reopening_finished.connect(self._on_reopened)
 
     def _add_areas(self) -> None:
         app = QApplication.instance()
@@ -355,28 +349,6 @@ class Window(QMainWindow):
         if idle is not None:
             self.live.note_idle_cores(idle)
 
-    def _on_files_failed(self, sentence: str) -> None:
-        # A title of a conversation may stand in it, and the log is given away.
-        self.log_wiring.note("Something could not be read or saved; the window said what.", "error")
-        self.say(sentence)
-
-    def _list_again(self) -> None:
-        if self.desk.keeping is not None and self.desk.is_open:
-            self.desk.keeping.list()
-
-    def _on_reopened(self, count: int) -> None:
-        """What was open the last time is back, the one in front in front again."""
-        if not count:
-            return
-        front = self._memory.text(_FRONT)
-        if front in self.chat.conversation_ids():
-            self.chat.set_current(front)
-        # Nobody needs the empty conversation of the start beside them, unless he began in it.
-        for conversation in self.desk.chats.conversations():
-            view = self.chat.conversation(conversation.id)
-            if not (conversation.tree or view.draft() or view.system_prompt()):
-                self.chat.conversation_closed.emit(conversation.id)
-
     def _on_conversation_shown(self, _: str) -> None:
         self.show_chat()
         self.areas.go("chat")
@@ -396,6 +368,10 @@ class Window(QMainWindow):
             self.docks.dock(LIVE).show()
         self._adapt()
 
+    def _on_arranged(self) -> None:
+        if self.isVisible() and not self._is_closing:
+            self._note_soon.start()
+
     def _note(self) -> None:
         live = "yes" if self._fold.is_live_shown else ""
-        self._memory.note(**{_IS_LIVE_SHOWN: live, _FRONT: self.chat.current_id()})
+        self._memory.note(**{_IS_LIVE_SHOWN: live, FRONT: self.coming_back.front()})

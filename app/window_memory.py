@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from PySide6.QtCore import Qt
@@ -19,6 +20,15 @@ class KeepsWindow(Protocol):
     """Where the remembered texts are kept; setting them is all it takes."""
 
     window_state: dict[str, str]
+
+
+@dataclass
+class Unkept:
+    """Stands in where nothing is kept from one start to the next."""
+
+    window_state: dict[str, str] = field(default_factory=dict)
+    theme: str = "system"
+    font_scale: float = 1.0
 
 
 class WindowMemory:

@@ -59,5 +59,5 @@ class Toast(QLabel):
         line = self.fontMetrics().horizontalAdvance(self.text()) + 2 * beside
         width = min(line, _WIDTH_PX, room.width() - beside)
         height = self.heightForWidth(width)
-        bottom = room.height() - height - 26 * STEP_PX
-        self.setGeometry((room.width() - width) // 2, bottom, width, height)
+        # Below the top bar: what is being written lies at the bottom.
+        self.setGeometry((room.width() - width) // 2, 16 * STEP_PX, width, height)

@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from app import window_memory
 from app.desk import Desk
-from app.window import Unkept, Window
+from app.window import Window
+from app.window_memory import Unkept
 from app.window_place import Place
 from engine_bridge.settings.config import EngineConfig
 from resources.tokens import DARK

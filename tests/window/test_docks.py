@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.docks import Area
-from app.window import Unkept, Window
+from app.window import Window
+from app.window_memory import Unkept
 from app.window_place import Place
 from tests.window.conftest import SCREEN
 
@@ -174,3 +175,25 @@ def test_that_a_dock_needs_a_name_of_its_own(make_window: Callable[..., Window])
     window = make_window()
     with pytest.raises(ValueError, match="'tune'"):
         window.add_dock("tune", "Tune", window.tune, Area.LeftDockWidgetArea, is_shown=True)
+
+
+def test_that_a_layout_is_kept_before_the_window_is_closed(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    kept = Unkept()
+    window = make_window(kept)
+    window.docks.show("log")
+    qtbot.waitUntil(lambda: bool(kept.window_state))
+    again = make_window(Unkept(dict(kept.window_state)))
+    assert again.docks.is_shown("log")
+
+
+def test_that_nothing_is_written_once_the_window_has_closed(
+    make_window: Callable[..., Window],
+) -> None:
+    kept = Unkept()
+    window = make_window(kept)
+    window.close()
+    window.docks.set_shown("log", True)
+    window.resize(1200, 720)
+    assert not window._note_soon.isActive()
