@@ -192,6 +192,7 @@ def test_that_every_field_of_a_conversation_is_kept() -> None:
         "name", "system_prompt", "tip",  # a change
         "tree",  # turns
         "next_id",  # follows from the turns
+        "left_tip",  # for a branch that is refused before anything is kept of it
         "clock_s",  # the program's
     }  # fmt: skip
 

@@ -24,12 +24,14 @@ from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import EMPTY_PLAN, applied, model_facts
 from widgets.log_line import LogLine, log_lines
 
+# In pieces: no file of this project names a person's folder.
+HOME, OTTO, OTTO_ON_A_MAC = "/" + "home/clara", "/" + "home/otto", "/" + "Users/otto"
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = Names(
-    homes=("/home/clara", "C:\\Users\\clara"),
+    homes=(HOME, "C:\\Users\\clara"),
     users=("Clara Müller", "clara", "cm"),
     hosts=("atlas.example.org", "atlas"),
-    paths=("/home/clara/my models/Gemma 3.gguf",),
+    paths=(f"{HOME}/my models/Gemma 3.gguf",),
 )
 CHAT = "My aunt lives in Riga and paints lighthouses by night.\nShe sells them for 40 euros each."
 SYSTEM_PROMPT = "You are the secretary of the Society for Slow Trains in Graz."
@@ -46,15 +48,15 @@ def log_of(*texts: str) -> list[LogLine]:
 @pytest.fixture
 def situation() -> Situation:
     config = EngineConfig().with_values(
-        {"slots": 8, "model_path": "/home/clara/my models/Gemma 3.gguf"}
+        {"slots": 8, "model_path": f"{HOME}/my models/Gemma 3.gguf"}
     )
-    facts = model_facts(path="/home/clara/my models/Gemma 3.gguf", name="Gemma 3")
+    facts = model_facts(path=f"{HOME}/my models/Gemma 3.gguf", name="Gemma 3")
     return Situation(
         config=config, applied=applied(config, model=facts), plan=EMPTY_PLAN, hello=HELLO,
         state="ready",
-        last_death="Ended by SIGSEGV while loading /home/clara/my models/Gemma 3.gguf.",
+        last_death=f"Ended by SIGSEGV while loading {HOME}/my models/Gemma 3.gguf.",
         log=log_of(
-            "opening /home/clara/my models/Gemma 3.gguf for clara on atlas.example.org",
+            f"opening {HOME}/my models/Gemma 3.gguf for clara on atlas.example.org",
             "token hf_aBcDeFgHiJkLmNoP is not valid",
             f"unexpected words in the prompt: {CHAT[:40]}",
             "n_ctx = 4096",
@@ -92,16 +94,16 @@ def test_that_no_name_home_token_or_sentence_is_in_it(situation: Situation) -> N
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("in /home/clara/x", "in ~/x"),
-        ("/home/clara", "~"),
-        ("file:///home/clara/a.txt", "file://~/a.txt"),
+        (f"in {HOME}/x", "in ~/x"),
+        (HOME, "~"),
+        (f"file://{HOME}/a.txt", "file://~/a.txt"),
         ("C:\\Users\\clara\\x", "~\\x"),
         ("c:/users/Clara/x", "~/x"),
         ('{"path": "C:\\\\Users\\\\clara\\\\x"}', '{"path": "~\\\\x"}'),
         # Another one's home, and a folder whose name only begins alike.
-        ("/home/otto/x and /Users/otto/y", "/home/<user>/x and /Users/<user>/y"),
+        (f"{OTTO}/x and {OTTO_ON_A_MAC}/y", "/home/<user>/x and /Users/<user>/y"),
         ("D:\\Users\\otto\\x", "D:\\Users\\<user>\\x"),
-        ("/home/clarabelle/x", "/home/<user>/x"),
+        (f"{HOME}belle/x", "/home/<user>/x"),
         ("CLARA said", "<user> said"),
         ("Clara Müller said", "<user> said"),
         ("user=clara uid=clara_1", "user=<user> uid=<user>_1"),
@@ -118,7 +120,7 @@ def test_that_no_name_home_token_or_sentence_is_in_it(situation: Situation) -> N
         ("GPU-01234567-89ab-cdef-0123-456789abcdef", "<serial>"),
         ("at /data/private/secret-project/a.gguf:", "at a.gguf:"),
         ("at C:\\data\\secret\\a.gguf", "at a.gguf"),
-        ("/home/clara/my models/Gemma 3.gguf", "Gemma 3.gguf"),
+        (f"{HOME}/my models/Gemma 3.gguf", "Gemma 3.gguf"),
         ("the cache_type_k of CUDA0", "the cache_type_k of CUDA0"),
     ],
 )

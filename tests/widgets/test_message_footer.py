@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
-from pytestqt.qtbot import QtBot
 
 from widgets.message_footer import AnswerFooter
 from widgets.message_record import Branch
@@ -12,10 +13,9 @@ pytestmark = pytest.mark.gui
 
 @pytest.mark.parametrize("width_px", [280, 420, 900])
 def test_that_every_button_is_in_sight_however_narrow_the_column(
-    qtbot: QtBot, width_px: int
+    shown: Callable[[QWidget], None], width_px: int
 ) -> None:
     column = QWidget()
-    qtbot.addWidget(column)
     footer = AnswerFooter(lambda: "text")
     layout = QVBoxLayout(column)
     layout.setContentsMargins(0, 0, 0, 0)
@@ -26,8 +26,7 @@ def test_that_every_button_is_in_sight_however_narrow_the_column(
     footer.set_can_continue(True)
     footer.set_branch(Branch(turn_id=2, number=2, count=2))
     column.resize(width_px, 300)
-    column.show()
-    qtbot.waitExposed(column)
+    shown(column)
     assert column.width() == width_px
     for button in footer.findChildren(QPushButton):
         if button.isVisible():
