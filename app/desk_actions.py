@@ -30,7 +30,7 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
     session, engine = window.desk.session, window.engine_wiring
 
     def why_no_cancel() -> str:
-        return "" if session.work == "load" else "No model is being loaded."
+        return "" if session.work else "No model is being loaded."
 
     actions.add(
         "model.open",

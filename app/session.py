@@ -76,7 +76,7 @@ class Session(QObject):
         self._redo: list[EngineConfig] = []
         self._numbers = itertools.count(1)
         self._pending: Load | Apply | None = None
-        self._cancelled: Load | None = None
+        self._cancelled: Load | Apply | None = None
         self._is_engine_empty = True
         self._seconds: dict[Applies, float] = {}
         self._load_path = start.model_path
@@ -233,9 +233,9 @@ class Session(QObject):
             self._send(Load(next(self._numbers), self._applied.config))
 
     def cancel_load(self) -> None:
-        """Give up the load under way."""
+        """Give up the load under way, that of a draft model by ``apply`` too."""
         # Once only: a second one would give up the old model as well, on its way back.
-        if isinstance(self._pending, Load) and self._cancelled is not self._pending:
+        if self._pending is not None and self._cancelled is not self._pending:
             self._cancelled = self._pending
             self._client.send(CancelLoad())
 

@@ -290,7 +290,7 @@ def test_that_after_a_death_the_last_good_configuration_is_brought_back(
     assert session.wanted.slots == 8
 
 
-def test_that_only_a_load_can_be_cancelled(session: Session, client: FakeClient) -> None:
+def test_that_a_load_is_cancelled_once(session: Session, client: FakeClient) -> None:
     session.cancel_load()
     assert not client.sent
     session.load("/m.gguf")
@@ -303,3 +303,13 @@ def test_that_a_value_outside_its_domain_is_refused_not_clipped(session: Session
     with pytest.raises(DomainError, match="outside 1 to 256"):
         session.commit("slots", 300)
     assert session.wanted.slots == 4
+
+
+def test_that_the_load_of_a_draft_model_can_be_cancelled(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.want({"spec_types": ["draft-simple"], "draft_model_path": "draft.gguf"})
+    session.apply()
+    session.cancel_load()
+    assert isinstance(client.sent[-1], CancelLoad)
