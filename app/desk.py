@@ -65,6 +65,9 @@ class Desk(QObject):
         self.session = Session(self.client, start, self)
         self.chats = Chats(self.client, self)
         self.keeping = Keeping(self.chats, store, self) if store is not None else None
+        self._is_reopening = self.keeping is not None
+        if self.keeping is not None:
+            self.keeping.reopening_finished.connect(self._on_reopened)
         if kept is not None:
             self.session.wanted_changed.connect(kept.note_wanted)
             self.chats.answer_opened.connect(self._note_open_conversations)
@@ -140,9 +143,13 @@ class Desk(QObject):
             self._sampler.watch(event.pid)
             self.engine_said_hello.emit(event)
 
+    def _on_reopened(self, _: int) -> None:
+        self._is_reopening = False
+        self._note_open_conversations()
+
     def _note_open_conversations(self, _: str = "") -> None:
         """Those in which something was said come back with the next start."""
-        if self.kept is not None:
+        if self.kept is not None and not self._is_reopening:
             self.kept.open_conversations = [c.id for c in self.chats.conversations() if c.tree]
 
     def _on_plan_changed(self, plan: MemoryPlan | None) -> None:
