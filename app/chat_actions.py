@@ -185,7 +185,9 @@ class ChatActions:
 
     def _why_no_tab(self, number: int) -> str:
         count = self._tabs.bar.count()
-        return "" if number <= count else f"Only {count} conversations are open."
+        if number <= count:
+            return ""
+        return "Only one conversation is open." if count == 1 else f"Only {count} are open."
 
     def _why_not_kept(self) -> str:
         if self._window.list_wiring is None:
