@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -63,6 +63,7 @@ class Actions(QObject):
         super().__init__(window)
         self._window = window
         self._actions: dict[str, Action] = {}
+        self._qt_actions: dict[str, QAction] = {}
         self._recent: list[str] = []
 
     def add(
@@ -97,13 +98,14 @@ class Actions(QObject):
         sequences = (keys,) if isinstance(keys, str) else keys
         action = Action(name, text, tuple(filter(None, sequences)), group, slot, why_not, words)
         self._actions[name] = action
+        trigger = QAction(text, self)
+        trigger.triggered.connect(lambda: self.run(name))
+        self._qt_actions[name] = trigger
         if action.keys and not is_heard:
-            shortcut = QAction(text, self)
-            shortcut.setShortcuts([QKeySequence(keys) for keys in action.keys])
-            # A panel that floats is a window of its own.
-            shortcut.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
-            shortcut.triggered.connect(lambda: self.run(name))
-            self._window.addAction(shortcut)
+            # Of the window, so that a dialog's own keys stay its own; Qt counts panels that float
+            # as part of it.
+            trigger.setShortcuts([QKeySequence(keys) for keys in action.keys])
+            self._window.addAction(trigger)
 
     def all(self) -> tuple[Action, ...]:
         """Every action, in the order they were added."""
@@ -116,6 +118,14 @@ class Actions(QObject):
             KeyError: If there is none.
         """
         return self._actions[name]
+
+    def qt_action(self, name: str) -> QAction:
+        """The same action for a menu of Qt's.
+
+        Raises:
+            KeyError: If there is none of that name.
+        """
+        return self._qt_actions[name]
 
     def recent(self) -> tuple[str, ...]:
         """Names of the actions done last, the latest first."""

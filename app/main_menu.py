@@ -1,14 +1,22 @@
-"""The menu behind the button in the top bar: the few actions that are not seen elsewhere."""
+"""The menu behind the button in the top bar, and the menu bar that macOS has at the screen's edge.
+
+The button's holds the few actions that are not seen elsewhere, the bar all of them.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtWidgets import QMenu, QToolButton
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolButton, QWidget
 
 from app.actions import Actions
 
 _LINE = ""
+_MAC_ROLES = {
+    "app.quit": QAction.MenuRole.QuitRole,
+    "help.about": QAction.MenuRole.AboutRole,
+}
 _IDS = (
     "help.actions", _LINE,
     "panel.conversations", "panel.tune", "panel.live", "panel.log", "panel.command", "panel.reset",
@@ -28,6 +36,23 @@ def attach_menu(button: QToolButton, actions: Actions) -> QMenu:
     _fill(menu, actions)
     button.setMenu(menu)
     return menu
+
+
+def menu_bar(actions: Actions, window: QWidget) -> QMenuBar:
+    """A menu for each group of actions; macOS takes it to the edge of the screen."""
+    bar = QMenuBar(window)
+    menus: dict[str, QMenu] = {}
+    for action in actions.all():
+        if action.id.startswith("set."):  # the tune column and the list have them
+            continue
+        entry = actions.qt_action(action.id)
+        # "Quit" and "About" belong into the program's own menu; words like "settings" elsewhere
+        # must not be taken there.
+        entry.setMenuRole(_MAC_ROLES.get(action.id, QAction.MenuRole.NoRole))
+        if action.group not in menus:
+            menus[action.group] = bar.addMenu(action.group)
+        menus[action.group].addAction(entry)
+    return bar
 
 
 def _fill(menu: QMenu, actions: Actions) -> None:

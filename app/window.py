@@ -5,6 +5,8 @@ Lays the widgets out and connects them to the desk through the wirings; decides 
 
 from __future__ import annotations
 
+import sys
+
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -33,7 +35,7 @@ from app.list_wiring import ListWiring
 from app.live_fold import LIVE, LiveFold
 from app.log_wiring import LogWiring
 from app.look import Look
-from app.main_menu import attach_menu
+from app.main_menu import attach_menu, menu_bar
 from app.panel_actions import add_panel_actions
 from app.template_wiring import TemplateWiring
 from app.tune_wiring import TuneWiring
@@ -337,6 +339,8 @@ class Window(QMainWindow):
         add_view_actions(actions, self)
         actions.refused.connect(self.say)
         attach_menu(self.top.menu_button, actions)
+        if sys.platform == "darwin":
+            menu_bar(actions, self)
 
     def _adapt(self) -> None:
         """In a narrow window, or with large type, leave out and fold what has no room."""

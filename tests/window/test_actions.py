@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QKeyCombination, Qt
-from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
+from app.main_menu import menu_bar
 from app.window import Window
 from engine_bridge.settings.row import Group
 from engine_bridge.settings.table import SETTINGS
@@ -224,6 +226,22 @@ def test_that_the_menu_offers_the_actions_and_says_which_cannot_be_done(
     assert window.docks.is_shown("log")
 
 
+def test_that_the_menu_bar_of_macos_holds_every_action_but_the_settings(
+    make_window: Callable[..., Window],
+) -> None:
+    window = make_window()
+    actions = window.actions_of_window
+    bar = menu_bar(actions, window)
+    bar.hide()
+    entries = [e for top in bar.actions() for e in top.menu().actions()]  # type: ignore[attr-defined]
+    expected = [a.text for a in actions.all() if not a.id.startswith("set.")]
+    assert sorted(entry.text() for entry in entries) == sorted(expected)
+    roles = {e.text(): e.menuRole() for e in entries if e.menuRole() != QAction.MenuRole.NoRole}
+    assert set(roles) == {"Quit", "About TuneDeck…"}
+    actions.qt_action("panel.log").trigger()
+    assert window.docks.is_shown("log")
+
+
 def test_that_an_action_needs_a_name_of_its_own(make_window: Callable[..., Window]) -> None:
     window = make_window()
     with pytest.raises(ValueError, match=r"'app\.quit'"):
@@ -258,3 +276,16 @@ ENTRIES = [
 )
 def test_that_words_are_found_the_likeliest_first(query: str, expected: list[str]) -> None:
     assert [entry.id for entry in found(ENTRIES, query)] == expected
+
+
+def test_that_keys_work_in_a_panel_that_floats(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    window.docks.set_floating("tune", True)
+    fader = window.tune.row("ctx_per_slot_tok").fader
+    with qtbot.waitActive(window.docks.dock("tune")):
+        window.docks.dock("tune").activateWindow()
+    fader.setFocus()
+    press(fader, QKeySequence("Ctrl+J, G"))
+    assert window.docks.is_shown("log")
