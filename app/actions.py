@@ -32,6 +32,7 @@ class Action:
         slot: Does it.
         why_not: Says why it cannot be done now; an empty text if it can.
         words: Further words that a search finds it by.
+        is_on: Says whether what it turns on and off is on; None where it turns nothing on.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Action:
     slot: Callable[[], object]
     why_not: Callable[[], str] = _always
     words: str = ""
+    is_on: Callable[[], bool] | None = None
 
     @property
     def keys_text(self) -> str:
@@ -76,6 +78,7 @@ class Actions(QObject):
         *,
         why_not: Callable[[], str] = _always,
         words: str = "",
+        is_on: Callable[[], bool] | None = None,
         is_heard: bool = False,
     ) -> None:
         """Add an action.
@@ -88,6 +91,7 @@ class Actions(QObject):
             group: The part of the program it belongs to.
             why_not: Says why it cannot be done now; an empty text if it can.
             words: Further words that a search finds it by.
+            is_on: Says whether what it turns on and off is on; None where it turns nothing on.
             is_heard: A widget listens to these keys by itself already.
 
         Raises:
@@ -96,7 +100,9 @@ class Actions(QObject):
         if name in self._actions:
             raise ValueError(f"There is an action {name!r} already.")
         sequences = (keys,) if isinstance(keys, str) else keys
-        action = Action(name, text, tuple(filter(None, sequences)), group, slot, why_not, words)
+        action = Action(
+            name, text, tuple(filter(None, sequences)), group, slot, why_not, words, is_on
+        )
         self._actions[name] = action
         trigger = QAction(text, self)
         trigger.triggered.connect(lambda: self.run(name))

@@ -29,6 +29,10 @@ class Look(QObject):
         """Why nothing can be changed; empty where it can."""
         return "" if self._theme else "This window was opened with a look of its own."
 
+    def is_mode(self, mode: str) -> bool:
+        """Whether ``mode`` is chosen."""
+        return self._theme is not None and self._theme.mode == mode
+
     def set_mode(self, mode: str) -> None:
         """Follow the system, or pin ``dark`` or ``light``."""
         if self._theme is not None:

@@ -66,6 +66,9 @@ def _fill(menu: QMenu, actions: Actions) -> None:
         # The keys are words here: as a shortcut they would be heard twice.
         entry = menu.addAction(f"{action.text}\t{action.keys_text.split(' or ')[0]}")
         entry.setEnabled(not reason)
+        if action.is_on is not None:
+            entry.setCheckable(True)
+            entry.setChecked(action.is_on())
         entry.setToolTip(reason)
         entry.triggered.connect(partial(_run, actions, name))
 

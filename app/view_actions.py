@@ -31,6 +31,7 @@ def _add_panel(actions: Actions, window: Window, name: str) -> None:
     actions.add(
         f"panel.{name}", f"Show or hide: {title}", f"Ctrl+J, {letter}",
         partial(window.toggle_panel, name), PANELS, words="dock column close open",
+        is_on=partial(window.is_panel_shown, name),
     )  # fmt: skip
     actions.add(
         f"focus.{name}", f"Go to: {title}", f"Ctrl+J, Shift+{letter}",
@@ -80,7 +81,7 @@ def _add_theme_actions(actions: Actions, window: Window) -> None:
     ):
         actions.add(
             f"theme.{mode}", text, f"Ctrl+J, {number}", partial(look.set_mode, mode), VIEW,
-            why_not=look.why_not, words="colours night day",
+            why_not=look.why_not, words="colours night day", is_on=partial(look.is_mode, mode),
         )  # fmt: skip
     for name, text, keys, slot in (
         ("larger", "Larger text", ("Ctrl++", "Ctrl+="), partial(look.step_font_scale, 1)),

@@ -168,6 +168,10 @@ class Window(QMainWindow):
         """Bring the conversations to the front where the charts are folded over them."""
         self._middle.setCurrentWidget(self.chat)
 
+    def is_panel_shown(self, name: str) -> bool:
+        """Whether a panel is open; of the charts, whether they would be in a wider window."""
+        return self._fold.is_live_shown if name == LIVE else self.docks.is_shown(name)
+
     def toggle_panel(self, name: str) -> None:
         """Open or close a panel; the folded charts and the chat change places."""
         if name == LIVE:
@@ -339,6 +343,8 @@ class Window(QMainWindow):
         add_view_actions(actions, self)
         actions.refused.connect(self.say)
         attach_menu(self.top.menu_button, actions)
+        keys = actions.action("help.actions").keys_text
+        self.top.menu_button.setToolTip(f"Menu; {keys} finds everything that can be done")
         if sys.platform == "darwin":
             menu_bar(actions, self)
 

@@ -222,6 +222,7 @@ def test_that_the_menu_offers_the_actions_and_says_which_cannot_be_done(
     entries = {action.text().split("\t")[0]: action for action in menu.actions()}
     # Its look was given from outside.
     assert not entries["Theme: dark"].isEnabled()
+    assert [entries[f"Show or hide: {t}"].isChecked() for t in ("Log", "Tune")] == [False, True]
     entries["Show or hide: Log"].trigger()
     assert window.docks.is_shown("log")
 
