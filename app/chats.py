@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
-from app.conversation import Conversation
+from app.conversation import Conversation, sayable
 from app.figures import answer_figures, end_text
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import (
@@ -139,13 +139,13 @@ class Chats(QObject):
     def rename(self, conversation_id: str, name: str) -> None:
         """Give a conversation a title of its own; an empty one takes its first words again."""
         conversation = self._conversations[conversation_id]
-        conversation.name = " ".join(name.split())
+        conversation.name = " ".join(sayable(name).split())
         self.title_changed.emit(conversation_id, conversation.title)
         self.conversation_touched.emit(conversation_id)
 
     def set_system_prompt(self, conversation_id: str, text: str) -> None:
         """Send ``text`` first from now on."""
-        conversation = self._conversations[conversation_id]
+        conversation, text = self._conversations[conversation_id], sayable(text)
         if conversation.system_prompt != text:
             conversation.system_prompt = text
             self.conversation_touched.emit(conversation_id)
@@ -293,7 +293,7 @@ class Chats(QObject):
             )
         )
         if not sent:
-            self._fail(request, "The engine is not running. Restart it; your text is kept.")
+            self._fail(request, f"{self._client.refusal} Your text is kept.")
 
     def _on_event_received(self, event: Event) -> None:
         handler = self._handlers.get(type(event))

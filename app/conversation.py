@@ -249,6 +249,7 @@ class Conversation:
         self, role: Literal["user", "assistant"], text: str, end: str = "", model: str = ""
     ) -> None:
         number, self.next_id = self.next_id, self.next_id + 1
+        text = sayable(text)
         self.tree[number] = Turn(role, text, end, number, self.tip, self.clock_s(), model)
         self.tip = number
 
@@ -275,3 +276,15 @@ class Conversation:
     def _must_be_quiet(self) -> None:
         if self.is_answering:
             raise ValueError("An answer is being written; stop it or wait for its end first.")
+
+
+def sayable(text: str) -> str:
+    """``text`` as UTF-8 can carry it: U+FFFD stands for half of a surrogate pair.
+
+    One such half, kept, would make every later request of its conversation impossible to send.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -6,8 +6,11 @@ Touches the disk, so it runs off the GUI thread.
 from __future__ import annotations
 
 import codecs
+import os
+import stat
 from pathlib import Path
 
+from engine_bridge.gguf_window import shown_name
 from widgets.attached_text import Attached
 from widgets.composer_paste import cleaned
 
@@ -23,6 +26,8 @@ _MARKS = (
 _LOOKED_AT = 8192
 # Tab, line ends, form feed and escape occur in text; other control characters hardly ever.
 _CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+# A pipe without a writer would otherwise keep who opens it.
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class TextFileError(Exception):
@@ -35,11 +40,14 @@ def read_text_file(path: Path) -> Attached:
     Raises:
         TextFileError: If it cannot be read, is too large, or is no text.
     """
-    name = path.name
+    name = " ".join(shown_name(path).split())
     try:
-        if path.is_dir():
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise TextFileError(f"{name} is a folder. Drop its files one by one.")
-        with path.open("rb") as file:
+        if not stat.S_ISREG(mode):
+            raise TextFileError(f"{name} is a device or a pipe and has no end. Attach a file.")
+        with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
             raw = file.read(LIMIT_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -52,9 +60,10 @@ def read_text_file(path: Path) -> Attached:
     text = _decoded(raw)
     if text is None:
         raise TextFileError(f"{name} is not a text file; the model could make nothing of it.")
+    text = cleaned(text).text
     if not text.strip():
         raise TextFileError(f"{name} is empty.")
-    return Attached(name, cleaned(text).text)
+    return Attached(name, text)
 
 
 def _decoded(raw: bytes) -> str | None:

@@ -31,6 +31,11 @@ class FakeClient(QObject):
             self.sent.append(command)
         return self.is_alive
 
+    @property
+    def refusal(self) -> str:
+        """Why the last command was not sent."""
+        return "" if self.is_alive else "The engine is not running; restart it."
+
     def plan(self, config: EngineConfig) -> int:
         """Write the candidate down; plan numbers count from 1."""
         self.planned.append(config)

@@ -77,7 +77,7 @@ def test_that_sending_to_a_dead_engine_says_so(chats: Chats, client: FakeClient)
     failures: list[str] = []
     chats.answer_failed.connect(lambda _, sentence: failures.append(sentence))
     chats.send(conversation.id, "one")
-    assert "Restart" in failures[0]
+    assert failures == ["The engine is not running; restart it. Your text is kept."]
     assert conversation.turns[0].text == "one"
 
 
@@ -278,3 +278,18 @@ def test_that_thoughts_add_up_over_a_continued_answer(chats: Chats, client: Fake
     last = conversation.turns[-1]
     assert last.think_tok == 5
     assert last.starts_in_thought
+
+
+def test_that_half_a_character_does_not_make_a_conversation_mute(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    chats.rename(conversation.id, "a \ud83d")
+    chats.set_system_prompt(conversation.id, "Be \udfff kind.")
+    chats.send(conversation.id, "File: \udcff.txt and \ud83d\ude00")
+    assert [message.content for message in sent(client).messages] == [
+        "Be \ufffd kind.",
+        "File: \ufffd.txt and 😀",
+    ]
+    msgspec.json.encode(client.sent)
+    assert conversation.name == "a \ufffd"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,28 @@ def test_that_a_folder_a_missing_and_an_empty_file_are_sentences(tmp_path: Path)
     for name, words in ((".", "folder"), ("gone.txt", "could not be read"), ("empty.txt", "empty")):
         with pytest.raises(TextFileError, match=words):
             read_text_file(tmp_path / name if name != "." else tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_that_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    pipe = tmp_path / "p.txt"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(TextFileError, match="device or a pipe"):
+            read_text_file(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode on this system")
+def test_that_a_name_that_is_no_text_can_be_sent(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff\nnotes.txt")
+    path.write_text("one")
+    attached = read_text_file(path)
+    assert attached.name == "\\xff notes.txt"
+    attached.as_sent().encode()
+
+
+def test_that_nothing_but_control_characters_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "odd.txt"
+    path.write_bytes(b"\x1b\x0c\x0c")
+    with pytest.raises(TextFileError, match="is empty"):
+        read_text_file(path)
