@@ -18,6 +18,8 @@ from enum import StrEnum
 # Python keeps a byte b of a file name that is no UTF-8 as the character U+DC00 + b.
 _FIRST_STRAY_BYTE, _LAST_STRAY_BYTE = 0xDC80, 0xDCFF
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Of these a line feed and a tab do no harm inside quotes, and every shell takes them.
+_KEYS = re.compile(r"[\x01-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # Words that need no quotes: every character is an ordinary one at every place.
 _BARE_IN_CMD = re.compile(r"[A-Za-z0-9_\-./\\:,=+]+")
@@ -90,6 +92,11 @@ def quote_lines(words: Sequence[str], shell: Shell) -> str:
 def notes_on(words: Sequence[str], shell: Shell) -> tuple[str, ...]:
     """What the user should know before pasting the line, in sentences."""
     notes = []
+    if shell is Shell.POSIX and any(map(_needs_escapes, words)):
+        notes.append(
+            "A word holds control characters or bytes that are no text: the line is for bash, zsh "
+            "or ksh; dash and other plain shells do not know $'…'."
+        )
     if shell is Shell.CMD and any("%" in word for word in words):
         notes.append(
             "A word holds a percent sign: the line is for the prompt; in a .bat file write each % "
@@ -122,15 +129,23 @@ def _quoted(words: Sequence[str], shell: Shell) -> list[str]:
 
 
 def _for_posix(word: str) -> str:
-    if not has_stray_bytes(word):
+    # Control characters are keys to a terminal that a line is pasted into, quoted or not: Ctrl+U
+    # takes back what came before it and Return runs what comes after.
+    if not _needs_escapes(word):
         return shlex.quote(word)
     return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _needs_escapes(word: str) -> bool:
+    return has_stray_bytes(word) or _KEYS.search(word) is not None
 
 
 def _escaped(character: str) -> str:
     code = ord(character)
     if _FIRST_STRAY_BYTE <= code <= _LAST_STRAY_BYTE:
         return f"\\{code - 0xDC00:03o}"
+    if _KEYS.match(character):
+        return f"\\{code:03o}"
     return f"\\{character}" if character in "\\'" else character
 
 
@@ -164,7 +179,8 @@ def _for_cmd(word: str) -> str:
 def _cmd_program(word: str) -> str:
     if '"' in word or "%" in word:
         raise QuotingError(f"cmd.exe cannot be given a program with the name {word!r}; rename it.")
-    return _for_cmd(word)
+    # The prompt takes the name of a program to end at each of these.
+    return _in_windows_quotes(word) if re.search("[,=]", word) else _for_cmd(word)
 
 
 def _for_powershell(word: str) -> str:

@@ -12,6 +12,8 @@ from PySide6.QtCore import QLocale
 
 _ENGLISH = QLocale.c()
 _WEEK_DAYS = 7
+# What every system's calendar has in every zone; no number at all becomes the earliest.
+_EARLIEST_S, _LATEST_S = 86_400.0, 32_503_680_000.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def day_group(when_s: float, now_s: float) -> DayGroup:
         when_s: Seconds since 1970; what lies in the future counts as today.
         now_s: Seconds since 1970.
     """
-    when, now = datetime.fromtimestamp(when_s), datetime.fromtimestamp(now_s)
+    when, now = _local(when_s), _local(now_s)
     days = _days_ago(when, now)
     if days <= 0:
         return DayGroup("Today", _midnight(now, 0))
@@ -48,8 +50,8 @@ def day_group(when_s: float, now_s: float) -> DayGroup:
 
 def time_words(when_s: float, now_s: float) -> str:
     """``14:05`` today and yesterday, ``Mon`` within a week, else ``12 Nov``."""
-    when = datetime.fromtimestamp(when_s)
-    days = _days_ago(when, datetime.fromtimestamp(now_s))
+    when = _local(when_s)
+    days = _days_ago(when, _local(now_s))
     if days <= 1:
         return f"{when:%H:%M}"
     if days < _WEEK_DAYS:
@@ -60,8 +62,13 @@ def time_words(when_s: float, now_s: float) -> str:
 
 def full_time_words(when_s: float) -> str:
     """``12 November 2026, 14:05``."""
-    when = datetime.fromtimestamp(when_s)
+    when = _local(when_s)
     return f"{when.day} {_ENGLISH.standaloneMonthName(when.month)} {when.year}, {when:%H:%M}"
+
+
+def _local(when_s: float) -> datetime:
+    """The local time; the nearest that a calendar has, for a file may say anything."""
+    return datetime.fromtimestamp(min(max(_EARLIEST_S, when_s), _LATEST_S))
 
 
 def _midnight(now: datetime, days_ago: int) -> float:

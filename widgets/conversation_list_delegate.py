@@ -211,7 +211,13 @@ class ConversationDelegate(QStyledItemDelegate):
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.NoWrap)
         layout.setTextOption(option)
-        layout.setFormats([self._mark(begin, end) for begin, end in marks if end <= len(text)])
+        layout.setFormats(
+            [
+                self._mark(utf16_length(text[:begin]), utf16_length(text[:end]))
+                for begin, end in marks
+                if end <= len(text)
+            ]
+        )
         layout.beginLayout()
         line = layout.createLine()
         if line.isValid():
@@ -229,6 +235,11 @@ class ConversationDelegate(QStyledItemDelegate):
         mark = QTextLayout.FormatRange()
         mark.start, mark.length, mark.format = begin, end - begin, strong
         return mark
+
+
+def utf16_length(text: str) -> int:
+    """Length as Qt counts: an emoji is two."""
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _strong(font: QFont) -> QFont:

@@ -21,10 +21,12 @@ from PySide6.QtCore import (
 )
 
 from widgets.conversation_list_days import day_group, full_time_words
+from widgets.plain_tip import plain_tip
 
 _Index: TypeAlias = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole
+_TIP_CHARACTERS = 600
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,7 @@ class ConversationListModel(QAbstractListModel):
         self._texts: dict[Qt.ItemDataRole, Callable[[ListedConversation], str]] = {
             Qt.ItemDataRole.DisplayRole: lambda row: row.title,
             Qt.ItemDataRole.EditRole: lambda row: row.title,
-            Qt.ItemDataRole.ToolTipRole: lambda row: (
-                f"{row.title}\n{full_time_words(row.changed_s)}"
-            ),
+            Qt.ItemDataRole.ToolTipRole: _tip,
             Qt.ItemDataRole.AccessibleTextRole: self._said,
             Qt.ItemDataRole.AccessibleDescriptionRole: lambda row: row.words,
         }
@@ -247,7 +247,7 @@ class ConversationListModel(QAbstractListModel):
 
 
 def _tip(row: ListedConversation) -> str:
-    return f"{row.title}\n{full_time_words(row.changed_s)}"
+    return plain_tip(f"{row.title[:_TIP_CHARACTERS]}\n{full_time_words(row.changed_s)}")
 
 
 def _shape(rows: Sequence[ListedConversation | str]) -> list[str]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
+from widgets.plain_tip import plain_tip
 
 
 class ElidedLabel(QLabel):
@@ -87,4 +88,4 @@ class ElidedLabel(QLabel):
     def _with_tip(self, full: str) -> str:
         if self._tip.startswith("<"):  # rich text
             return f"<p>{escape(full)}</p>{self._tip}"
-        return "\n\n".join(filter(None, (full, self._tip)))
+        return plain_tip("\n\n".join(filter(None, (full, self._tip))))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
 
-from app.storage.storage_error import storage_error
+from app.storage.storage_error import StorageError, storage_error
+
+_DRAFT_CHARACTERS = 40
 
 
 def write_whole(path: Path, content: bytes, what: str) -> None:
@@ -24,11 +27,14 @@ def write_whole(path: Path, content: bytes, what: str) -> None:
     Raises:
         StorageError: If it could not be written; the old file is untouched.
     """
-    target = path.resolve()
-    temporary = ""
+    target, temporary = path, ""
     try:
+        target = path.resolve()
+        _refuse_what_is_no_file(target)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        # The name itself may be as long as the file system lets it.
+        draft = f".{target.name[:_DRAFT_CHARACTERS]}."
+        handle, temporary = tempfile.mkstemp(prefix=draft, dir=target.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -40,15 +46,27 @@ def write_whole(path: Path, content: bytes, what: str) -> None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
         raise storage_error(what, target, error) from error
+    except (RuntimeError, ValueError) as error:  # a link to itself, a name that is no text
+        raise StorageError(
+            f"{what}: “{ascii(str(path))[1:-1]}” leads to no file; choose another name."
+        ) from error
+
+
+def _refuse_what_is_no_file(target: Path) -> None:
+    """A pipe or a device would be replaced by a file, and whoever waits there hears nothing."""
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "something that is no file has this name; choose another")
 
 
 def _sync_folder(folder: Path) -> None:
     """Make the new name itself last through a power cut; where folders can be opened at all."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some network drives cannot
+    # Some network drives cannot, and a folder may be written in that cannot be looked into. The
+    # file is in its place by now: no failure any more.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)

@@ -8,6 +8,8 @@ from app.conversation import Conversation
 from app.storage.journal_records import storable
 
 _EXCERPT_CHARACTERS = 120
+# A file may say anything: no list and no tab takes a book for a title.
+_TITLE_CHARACTERS = 500
 # A pasted book is not searched through for the sake of its first words.
 _EXCERPT_SEARCH = 600
 
@@ -42,7 +44,7 @@ def entry_of(conversation: Conversation, updated_s: float, size_bytes: int) -> C
         words = words[: _EXCERPT_CHARACTERS - 1] + "…"
     return ConversationEntry(
         conversation.id,
-        storable(conversation.title),
+        storable(" ".join(conversation.title[:_TITLE_CHARACTERS].split())),
         updated_s,
         len(turns),
         storable(words),

@@ -32,6 +32,7 @@ from app.storage.storage_error import StorageError
 
 FORMAT: Final = "tunedeck-conversation"
 EXPORT_SCHEMA = 1
+_NAME_CHARACTERS = 500
 Kind = Literal["markdown", "json"]
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ROLES = {"user": "You", "assistant": "Assistant"}
@@ -110,7 +111,7 @@ def from_json(content: bytes, number: int, now_s: float) -> Conversation:
         now_s,
         turns=file.turns,
         tip=file.shown[-1] if file.shown else 0,
-        name=file.name,
+        name=" ".join(file.name[:_NAME_CHARACTERS].split()),
         system_prompt=file.system_prompt,
     )
     journal = read_journal(encode_line(header) + encode_line(change))

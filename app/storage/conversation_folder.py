@@ -15,15 +15,20 @@ from pathlib import Path
 from app.storage.conversation_entry import ConversationEntry, entry_of
 from app.storage.conversation_index import ConversationIndex, IndexRow
 from app.storage.journal_file import BusyError, JournalFile, read_file
-from app.storage.journal_records import DamagedError, NewerSchemaError
+from app.storage.journal_records import DamagedError, NewerSchemaError, storable
 from app.storage.journal_replay import Journal, read_journal
 from app.storage.storage_error import StorageError, storage_error
 
 _SUFFIX = ".jsonl"
 _TRASH = "trash"
 _DAMAGED = "damaged"
+_UNNAMEABLE = (
+    "A conversation is left out of the list, since the name of its file is no text: rename {}."
+)
 # Fewer new rows are not worth writing the index before the program ends.
 _INDEX_CHANGES = 20
+# Of what claims to be a name, in a sentence.
+_MOST_SHOWN = 80
 
 
 class ConversationFolder:
@@ -45,8 +50,10 @@ class ConversationFolder:
             StorageError: If that is no name of a file in this folder.
         """
         name = conversation_id + _SUFFIX
-        if Path(name).name != name or name.startswith(".") or "\0" in name:
-            raise StorageError(f"“{conversation_id}” is not the name of a conversation.")
+        is_name = Path(name).name == name and not name.startswith(".") and "\0" not in name
+        if not is_name or storable(name) != name:
+            shown = storable(conversation_id[:_MOST_SHOWN])
+            raise StorageError(f"“{shown}” is not the name of a conversation.")
         return self._folder / name
 
     def entries(self, open_ids: Collection[str] = ()) -> list[ConversationEntry]:
@@ -176,6 +183,9 @@ class ConversationFolder:
             with listing:
                 for file in listing:
                     if file.name.endswith(_SUFFIX) and file.is_file(follow_symlinks=False):
+                        if storable(file.name) != file.name:
+                            self._tell(_UNNAMEABLE.format(ascii(file.name)))
+                            continue
                         about = file.stat(follow_symlinks=False)
                         yield file.name, about.st_mtime_ns, about.st_size
 

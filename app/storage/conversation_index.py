@@ -14,6 +14,7 @@ import msgspec
 
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_entry import ConversationEntry
+from app.storage.journal_file import read_file
 from app.storage.storage_error import StorageError
 
 _NAME = ".index"
@@ -87,7 +88,7 @@ class ConversationIndex:
         if self._rows is None:
             self._rows = {}
             with contextlib.suppress(OSError, msgspec.DecodeError):
-                stored = msgspec.msgpack.decode(self._path.read_bytes(), type=_Stored)
+                stored = msgspec.msgpack.decode(read_file(self._path), type=_Stored)
                 if stored.schema == _SCHEMA:
                     self._rows = stored.rows
         return self._rows

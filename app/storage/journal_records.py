@@ -6,13 +6,15 @@ A file is one ``Header`` and then any number of ``Change`` lines, JSON, one a li
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 SCHEMA = 1
 # Half of a character's UTF-16 pair: some programs put such on the clipboard. JSON cannot hold it.
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# What Qt's signals carry; a file may say anything, and one past them would end in an exception.
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class Header(
@@ -29,15 +31,15 @@ class Header(
 
     schema: int
     id: str
-    number: int
+    number: _Count
     made_s: float
 
 
 class TurnMade(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A new turn, as it was when it was first written; fields as in ``Turn``."""
 
-    id: int
-    parent: int
+    id: _Count
+    parent: _Count
     role: Literal["user", "assistant"]
     made_s: float
     text: str = ""
@@ -45,27 +47,27 @@ class TurnMade(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     model: str = ""
     figures: str = ""
     note: str = ""
-    think_tok: int = 0
+    think_tok: _Count = 0
     starts_in_thought: bool = False
 
 
 class TextFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The text of a turn keeps its first ``at`` characters and goes on with ``text``."""
 
-    turn: int
-    at: int
+    turn: _Count
+    at: _Count
     text: str
 
 
 class TurnState(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What is known of a turn besides its text; fields as in ``Turn``, all of them anew."""
 
-    turn: int
+    turn: _Count
     end: str = ""
     model: str = ""
     figures: str = ""
     note: str = ""
-    think_tok: int = 0
+    think_tok: _Count = 0
     starts_in_thought: bool = False
 
 
@@ -96,8 +98,8 @@ class Change(
     turns: tuple[TurnMade, ...] = ()
     texts: tuple[TextFrom, ...] = ()
     states: tuple[TurnState, ...] = ()
-    dropped: tuple[int, ...] = ()
-    tip: int | None = None
+    dropped: tuple[_Count, ...] = ()
+    tip: _Count | None = None
     name: str | None = None
     system_prompt: str | None = None
 

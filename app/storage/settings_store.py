@@ -28,6 +28,8 @@ _LOCK_WAIT_MS = 5000
 _STALE_AFTER_MS = 30_000
 # A thousand times what a long list of models takes; more than that is no settings file.
 _MAX_BYTES = 4_000_000
+# Of a value, in a sentence.
+_MOST_SHOWN = 60
 
 
 class NewerSettingsError(StorageError):
@@ -156,12 +158,12 @@ class SettingsStore:
             raise _DamagedError("it holds no settings")
         schema = document.get("schema", SCHEMA)
         if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
-            raise _DamagedError(f"its schema is {schema!r}")
+            raise _DamagedError(f"its schema is {_short(schema)}")
         if schema > SCHEMA:
             raise NewerSettingsError(
                 f"The settings in {self.path} were written by a newer version of TuneDeck (schema "
-                f"{schema}, this one knows {SCHEMA}). This one runs with its defaults and saves no "
-                "settings; start the newer version, or move the file away."
+                f"{_short(schema)}, this one knows {SCHEMA}). This one runs with its defaults and "
+                "saves no settings; start the newer version, or move the file away."
             )
         return document
 
@@ -238,6 +240,11 @@ def _damage_sentence(path: Path, damage: _DamagedError, moved: Path) -> str:
 
 def _without_schema(document: Document) -> Document:
     return {key: value for key, value in document.items() if key != "schema"}
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
 def _refuse_constant(word: str) -> object:

@@ -34,7 +34,10 @@ windows_words = st.lists(st.one_of(_pointed, _texts, st.sampled_from(AWKWARD)), 
 # --- POSIX ----------------------------------------------------------------------------------
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), max_size=6))
+_KEYS = "".join(set(map(chr, (*range(32), 127))) - {"\n", "\t"})
+
+
+@given(st.lists(st.text(st.characters(exclude_characters=_KEYS, codec="utf-8")), max_size=6))
 @example(AWKWARD)
 def test_that_shlex_takes_a_posix_line_apart_again(words: list[str]) -> None:
     assert shlex.split(quote([PROGRAM, *words], Shell.POSIX)) == [PROGRAM, *words]
@@ -51,6 +54,25 @@ def test_that_a_real_shell_takes_a_posix_line_apart_again(shell: str, write: obj
     done = subprocess.run([shell, "-c", script], capture_output=True, check=True, timeout=60)
     assert done.stdout.decode().split("\0")[:-1] == words
     assert not done.stderr
+
+
+def test_that_no_key_of_a_terminal_stands_in_a_posix_line() -> None:
+    # Ctrl+U takes back what was pasted before it, quoted or not, and Return runs what is behind it.
+    words = ["m\x15rm -rf x\r.gguf", "\x1b[200~", "a\x7f'\\b", "1\x03" + "7"]
+    line = quote(["show", *words], Shell.POSIX)
+    assert not re.search(r"[\x00-\x1f\x7f]", line)
+    assert notes_on(words, Shell.POSIX)
+    assert not notes_on(["two\nlines"], Shell.POSIX)
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash on this machine")
+    script = "show() { for word; do printf '%s\\0' \"$word\"; done; }\n" + line
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode().split("\0")[:-1] == words
+
+
+@pytest.mark.parametrize("program", ["a,b.exe", "C:\\x=y\\p.exe"])
+def test_that_cmd_does_not_cut_the_name_of_a_program(program: str) -> None:
+    assert quote([program, "x"], Shell.CMD) == f'"{program}" x'
 
 
 def test_that_a_nul_is_refused_everywhere() -> None:
