@@ -78,9 +78,15 @@ def report_on(situation: Situation, redactor: Redactor | None = None) -> dict[st
         redactor: What takes the names out; by default that of this machine and this desk.
     """
     if redactor is None:
-        paths = [situation.config.model_path]
+        configs = [situation.config]
         if situation.applied is not None:
-            paths.append(situation.applied.config.model_path)
+            configs.append(situation.applied.config)
+        paths = [
+            value
+            for config in configs
+            for key, value in config.values().items()
+            if key.endswith("_path") and isinstance(value, str)
+        ]
         redactor = Redactor(names_here(paths), situation.conversations)
     plain = {
         "made": datetime.now().astimezone().isoformat(timespec="seconds"),

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import json
 import os
 import platform
 import re
 import socket
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 # Of short names ("me", "ai", "kv") only the exact spelling is taken for one; of a single letter
 # only that in a path.
@@ -32,7 +35,19 @@ _WORDS = str.maketrans(
     }
 )
 _LEFT_OUT = "[a line was left out: it repeats words of a conversation]"
-_ANY_HOME = re.compile(r"(?i)((?:[/\\]home|[/\\]Users|[A-Z]:[/\\]+Users)[/\\]+)[^/\\\s\"'“”:;,]+")
+# A home whose name has spaces is known by the separator behind it.
+_ANY_HOME = re.compile(
+    r"(?i)((?:[/\\]home|[/\\]Users|[A-Z]:[/\\]+Users)[/\\]+)"
+    r"(?:[^/\\\s\"'“”:;,]+(?: [^/\\\s\"'“”:;,]+){1,3}(?=[/\\])|[^/\\\s\"'“”:;,]+)"
+)
+# From where a path begins to the name of its file, folders with spaces included; not over another
+# file's name, and no longer than paths are.
+_SPACED_MODEL_FILE = re.compile(
+    r"(?<![^\s\"'“(=:,\[])(?:[A-Za-z]:|~|\.{1,2})?[/\\](?=\S)"
+    r"(?:(?!\.gguf)[^\"“”<>|]){0,300}[/\\](?=[^/\\]{1,255}\.gguf)",
+    re.I,
+)
+_ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt])")
 _MODEL_FILE = re.compile(
     r"(?:[A-Za-z]:|~|\.{1,2})?[/\\][^\s\"'“”()<>|]*[/\\](?=[^\s/\\]+\.gguf)", re.I
 )
@@ -113,9 +128,9 @@ class Redactor:
             for path in names.paths
             if re.search(r"[/\\]", path)
         ]
-        self._homes = [_spelled_any_way(home) for home in names.homes]
-        self._users = [_as_word(name) for name in names.users]
-        self._hosts = [_as_word(name) for name in names.hosts]
+        self._homes = [_spelled_any_way(home) for home in _spellings(names.homes)]
+        self._users = [_as_word(name) for name in _spellings(names.users)]
+        self._hosts = [_as_word(name) for name in _spellings(names.hosts)]
         self._windows = {window for text in conversations for window in _windows(text, _STEP)}
 
     def text(self, text: str) -> str:
@@ -124,7 +139,7 @@ class Redactor:
             text = pattern.sub(lambda _, name=name: name, text)  # type: ignore[misc]
         # Asked first, since the pattern looks at each slash again for each slash.
         if ".gguf" in text.casefold():
-            text = _MODEL_FILE.sub("", text)
+            text = _MODEL_FILE.sub("", _SPACED_MODEL_FILE.sub("", text))
         for pattern in self._homes:
             text = pattern.sub("~", text)
         text = _ANY_HOME.sub(rf"\1{_USER}", text)
@@ -137,9 +152,12 @@ class Redactor:
 
     def line(self, text: str) -> str:
         """The same for a line that a program wrote, which may quote what it was given."""
-        if self._windows and not self._windows.isdisjoint(_windows(text, 1)):
+        if self._quotes(text) or ("\\" in text and self._quotes(_unescaped(text))):
             return _LEFT_OUT
         return self.text(text)
+
+    def _quotes(self, text: str) -> bool:
+        return bool(self._windows) and not self._windows.isdisjoint(_windows(text, 1))
 
     def value(self, value: object) -> object:
         """Every text in a structure of mappings and lists."""
@@ -155,6 +173,25 @@ class Redactor:
 def _windows(text: str, step: int) -> Iterable[str]:
     flat = " ".join(text.split()).casefold()
     return (flat[at : at + _WINDOW] for at in range(0, len(flat) - _WINDOW + 1, step))
+
+
+def _spellings(names: Iterable[str]) -> list[str]:
+    """Names as they are, and as addresses, JSON and other systems' files write them."""
+    found: dict[str, None] = {}
+    for name in names:
+        for form in ("NFC", "NFD"):
+            plain = unicodedata.normalize(form, name)
+            found |= dict.fromkeys((plain, quote(plain), ascii(plain)[1:-1], _as_json(plain)))
+    return list(found)
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _unescaped(text: str) -> str:
+    """A text that was written down as JSON or by ``repr``, with its characters again."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
 
 
 def _spelled_any_way(path: str) -> re.Pattern[str]:

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,17 @@ def test_that_no_name_home_token_or_sentence_is_in_it(situation: Situation) -> N
         ("at C:\\data\\secret\\a.gguf", "at a.gguf"),
         (f"{HOME}/my models/Gemma 3.gguf", "Gemma 3.gguf"),
         ("the cache_type_k of CUDA0", "the cache_type_k of CUDA0"),
+        # Names in the spelling of addresses, of JSON, and of a Mac's disk.
+        ("by Clara%20M%C3%BCller", "by <user>"),
+        ("by Clara M\\u00fcller", "by <user>"),
+        ("by Clara Mu\u0308ller", "by <user>"),
+        # Folders with spaces, of others and on any drive.
+        ("from /media/Otto Maier/my models/a.gguf (V3)", "from a.gguf (V3)"),
+        ("E:\\Otto Maier\\a b.gguf", "a b.gguf"),
+        ("\\\\box\\Otto Maier\\a.gguf", "a.gguf"),
+        ("/media/O M/a.gguf and /media/O M/b.gguf", "a.gguf and b.gguf"),
+        ("C:\\Users\\Otto Maier\\x", "C:\\Users\\<user>\\x"),
+        ("3 / 4 s for a.gguf", "3 / 4 s for a.gguf"),
     ],
 )
 def test_that_each_way_of_telling_is_known(said: str, told: str) -> None:
@@ -156,6 +168,10 @@ def test_that_a_name_of_one_letter_is_taken_out_of_paths_alone() -> None:
         "a@",
         "\\Users",
         " ",
+        " /a",
+        " /.gguf",
+        "\\u0041",
+        "/home/a b",
     ],
 )
 def test_that_no_line_keeps_the_window_waiting(piece: str) -> None:
@@ -177,6 +193,22 @@ def test_that_any_24_characters_of_a_conversation_are_recognised(
     line = redactor.line(f"{before}|{piece}|{behind}")
     kept = " ".join(piece.split())
     assert len(kept) < 23 or line.startswith("[a line was left out")
+
+
+def test_that_an_escaped_conversation_is_recognised() -> None:
+    said = "ä\tshort\nline\nof\nö things\nthat nobody\nelse knows"
+    redactor = Redactor(NAMES, [said])
+    for written in (json.dumps(said), repr(said), ascii(said), said.replace("\n", "\\n")):
+        assert "left out" in redactor.line(f"bad prompt: {written}"), written
+
+
+def test_that_the_folder_of_a_draft_model_is_not_told(situation: Situation) -> None:
+    path = "/media/Jane Roe/drafts,old/tiny \u201cdraft\u201d.gguf"
+    config = situation.config.with_values({"draft_model_path": path})
+    said = replace(situation, config=config, log=(LogLine(0.0, "info", "engine", f"in {path}"),))
+    report = report_on(said)
+    assert "Roe" not in text_of(report)
+    assert "in tiny" in text_of(report)
 
 
 def test_that_a_conversation_is_recognised_in_other_spacing_and_case() -> None:

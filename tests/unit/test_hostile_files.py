@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -167,3 +169,24 @@ def test_that_a_wild_index_is_only_a_shortcut(tmp_path: Path) -> None:
         msgspec.msgpack.encode({"schema": 1, "rows": {"a.jsonl": row}})
     )
     assert rows_of(store)[-1] == "t"
+
+
+# --- What others do meanwhile -----------------------------------------------------------------
+
+
+def test_that_a_file_deleted_while_the_folder_is_read_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_with(tmp_path, HEADER % 1 + SAID % (1, 1, 1))
+    (tmp_path / "b.jsonl").write_text(HEADER % 1, encoding="utf-8")
+    real = os.scandir
+
+    @contextlib.contextmanager
+    def scandir(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with real(folder) as listing:
+            found = list(listing)
+        (tmp_path / "b.jsonl").unlink(missing_ok=True)  # by another copy of the program
+        yield iter(found)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert [entry.id for entry in store.entries()] == ["a"]
