@@ -24,11 +24,24 @@ SCREEN = Place(0, 0, 1920, 1080)
 
 
 @pytest.fixture
-def open_window(qapp: QApplication, qtbot: QtBot) -> Iterator[Callable[..., Window]]:
-    """Open a window; the engine process is started with it. All is closed after the test."""
-    windows: list[Window] = []
+def windows(qapp: QApplication) -> Iterator[list[Window]]:
+    """Windows that are closed after the test, the last one first; the theme is on meanwhile."""
+    opened: list[Window] = []
     font, palette = qapp.font(), qapp.palette()
     apply_theme(qapp, DARK)
+    yield opened
+    for window in reversed(opened):
+        window.close()
+        window.desk.deleteLater()
+        window.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setFont(font)
+    qapp.setPalette(palette)
+
+
+@pytest.fixture
+def open_window(windows: list[Window]) -> Callable[..., Window]:
+    """Open a window; the engine process is started with it. All is closed after the test."""
 
     def open_(**values: object) -> Window:
         config = EngineConfig.from_values({"threads": 1, "ctx_per_slot_tok": 512, **values})
@@ -38,14 +51,7 @@ def open_window(qapp: QApplication, qtbot: QtBot) -> Iterator[Callable[..., Wind
         window.desk.open()
         return window
 
-    yield open_
-    for window in windows:
-        window.close()
-        window.desk.deleteLater()
-        window.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setFont(font)
-    qapp.setPalette(palette)
+    return open_
 
 
 @pytest.fixture
@@ -59,13 +65,10 @@ def loaded_window(open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_pa
 
 @pytest.fixture
 def make_window(
-    qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Window]]:
+    windows: list[Window], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Window]:
     """Show a window on a large screen; its engine is never started."""
     monkeypatch.setattr(window_memory, "_screens", lambda: [SCREEN])
-    font, palette = qapp.font(), qapp.palette()
-    apply_theme(qapp, DARK)
-    windows: list[Window] = []
 
     def make(kept: Unkept | None = None) -> Window:
         window = Window(Desk(EngineConfig()), DARK, kept)
@@ -75,11 +78,4 @@ def make_window(
             window.activateWindow()
         return window
 
-    yield make
-    for window in windows:
-        window.close()
-        window.desk.deleteLater()
-        window.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setFont(font)
-    qapp.setPalette(palette)
+    return make

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.desk import Desk
@@ -16,17 +15,13 @@ from app.storage.settings_store import SettingsStore
 from app.window import Window
 from resources.tokens import DARK
 from tests.window.conftest import PATIENCE_MS
-from widgets.theme import apply_theme
 
 pytestmark = [pytest.mark.gui, pytest.mark.engine]
 
 
 @pytest.fixture
-def start(qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], Window]]:
-    """Start the program on the same folders again and again; each window is closed at the end."""
-    windows: list[Window] = []
-    font, palette = qapp.font(), qapp.palette()
-    apply_theme(qapp, DARK)
+def start(windows: list[Window], tmp_path: Path) -> Callable[[], Window]:
+    """Start the program on the same folders again and again."""
 
     def start_() -> Window:
         kept = KeptSettings(SettingsStore(tmp_path / "settings"))
@@ -38,14 +33,7 @@ def start(qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[], Window]]:
         window.desk.open()
         return window
 
-    yield start_
-    for window in windows:
-        window.close()
-        window.desk.deleteLater()
-        window.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setFont(font)
-    qapp.setPalette(palette)
+    return start_
 
 
 def load(window: Window, qtbot: QtBot, model: Path) -> None:

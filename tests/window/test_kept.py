@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.desk import Desk
@@ -15,7 +14,6 @@ from app.storage.settings_store import SettingsStore
 from app.window import Window
 from resources.tokens import DARK
 from tests.window.conftest import PATIENCE_MS
-from widgets.theme import apply_theme
 
 pytestmark = [pytest.mark.gui, pytest.mark.engine]
 
@@ -28,19 +26,11 @@ def blocked(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def window(blocked: Path, qapp: QApplication, qtbot: QtBot) -> Iterator[Window]:
-    font, palette = qapp.font(), qapp.palette()
-    apply_theme(qapp, DARK)
+def window(blocked: Path, windows: list[Window]) -> Window:
     kept = KeptSettings(SettingsStore(blocked))
     config = kept.start_config({"threads": 1, "ctx_per_slot_tok": 512, "max_new_tok": 8})
-    made = Window(Desk(config, kept=kept), DARK)
-    yield made
-    made.close()
-    made.desk.deleteLater()
-    made.deleteLater()
-    qapp.setStyleSheet("")
-    qapp.setFont(font)
-    qapp.setPalette(palette)
+    windows.append(Window(Desk(config, kept=kept), DARK))
+    return windows[0]
 
 
 def sentences(window: Window) -> list[str]:
