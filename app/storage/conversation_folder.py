@@ -186,9 +186,11 @@ class ConversationFolder:
                         if storable(file.name) != file.name:
                             self._tell(_UNNAMEABLE.format(ascii(file.name)))
                             continue
-                        with contextlib.suppress(FileNotFoundError):  # just deleted elsewhere
+                        try:
                             about = file.stat(follow_symlinks=False)
-                            yield file.name, about.st_mtime_ns, about.st_size
+                        except FileNotFoundError:
+                            continue  # another window has just deleted it
+                        yield file.name, about.st_mtime_ns, about.st_size
 
     def _look_into(self, name: str, modified_ns: int, size_bytes: int) -> IndexRow | None:
         """Read a file for the index; None where it cannot be told yet what it is."""

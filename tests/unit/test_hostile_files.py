@@ -7,7 +7,6 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -181,12 +180,15 @@ def test_that_a_file_deleted_while_the_folder_is_read_is_no_failure(
     (tmp_path / "b.jsonl").write_text(HEADER % 1, encoding="utf-8")
     real = os.scandir
 
-    @contextlib.contextmanager
-    def scandir(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    class Listing(list[os.DirEntry[str]], contextlib.AbstractContextManager[object]):
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    def scandir(folder: Path) -> Listing:
         with real(folder) as listing:
-            found = list(listing)
+            found = Listing(listing)
         (tmp_path / "b.jsonl").unlink(missing_ok=True)  # by another copy of the program
-        yield iter(found)
+        return found
 
     monkeypatch.setattr(os, "scandir", scandir)
     assert [entry.id for entry in store.entries()] == ["a"]
