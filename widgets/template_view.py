@@ -88,7 +88,9 @@ class TemplateView(QWidget):
         self._state_label = _words("hint")
         self.editor = TemplateEditor(self)
         self.editor.setAccessibleName("Source of the chat template")
-        self.editor.setAccessibleDescription("Jinja. Tab indents, Shift+Tab leaves the field.")
+        self.editor.setAccessibleDescription(
+            "Jinja. Tab indents; Ctrl+Tab and Shift+Tab leave the field."
+        )
         self.error_label = _words("warning")
         self.error_label.setAccessibleName("What is wrong with the template")
         self.line_button = QPushButton("Go to the line", self)
