@@ -18,6 +18,7 @@ from engine_bridge.gguf_vocabulary import read_vocabulary, why_incompatible
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, errors_of
 
 # What rules call a setting of a model, for a draft model.
@@ -100,14 +101,14 @@ class DraftCheck:
                 "not be taken back. Choose another draft model.",
             )
         for problem in errors_of(config.draft, draft):
-            return as_draft_problem(problem)
+            return as_draft_problem(problem, config)
         try:
             reason = self._why_incompatible(target.path, draft.path)
         except GgufError as error:
-            return Problem(("draft_model_path",), str(error))
+            return unreadable_draft(config, error)
         except OSError as error:
             sentence = f"The files of {target.name} and {draft.name} cannot be read: {error}."
-            return Problem(("draft_model_path",), sentence)
+            return _no_draft(config, sentence)
         return _no_draft(config, reason) if reason else None
 
     def _why_incompatible(self, target: str, draft: str) -> str:
@@ -136,18 +137,29 @@ def read_draft(
     try:
         gguf = read(config.draft_model_path)
     except GgufError as error:
-        return None, Problem(("draft_model_path",), str(error))
+        return None, unreadable_draft(config, error)
     problem = DraftCheck().problem(config, target, gguf.facts)
     return (gguf, None) if problem is None else (None, problem)
 
 
-def as_draft_problem(problem: Problem) -> Problem:
-    """A problem of the draft model's own configuration in the desk's words."""
+def as_draft_problem(problem: Problem, config: EngineConfig) -> Problem:
+    """A problem of the draft model's own configuration in the words of ``config``, the desk's.
+
+    Where nothing else would help, going on without the draft model does.
+    """
     keys = tuple(_DRAFT_KEYS.get(key, key) for key in problem.keys)
     fix = {_DRAFT_KEYS.get(key, key): value for key, value in problem.fix.items()}
-    return msgspec.structs.replace(problem, keys=keys, fix=fix)
+    return msgspec.structs.replace(problem, keys=keys, fix=fix or _without_draft(config))
+
+
+def unreadable_draft(config: EngineConfig, error: GgufError) -> Problem:
+    """The draft model's file is not there, or no model; the target can run without it."""
+    return _no_draft(config, f"The draft model cannot be used. {error}")
 
 
 def _no_draft(config: EngineConfig, sentence: str) -> Problem:
-    others = tuple(kind for kind in config.spec_types if kind != "draft-simple")
-    return Problem(("draft_model_path", "spec_types"), sentence, {"spec_types": others})
+    return Problem(("draft_model_path", "spec_types"), sentence, _without_draft(config))
+
+
+def _without_draft(config: EngineConfig) -> dict[str, Value]:
+    return {"spec_types": tuple(kind for kind in config.spec_types if kind != "draft-simple")}

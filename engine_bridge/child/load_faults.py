@@ -10,6 +10,7 @@ from pathlib import Path
 from engine_bridge.child.draft_model import as_draft_problem
 from engine_bridge.child.llama import LlamaError
 from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
 
@@ -28,9 +29,10 @@ class CannotLoadError(Exception):
         self.is_cancelled = is_cancelled
 
 
-def of_the_draft(error: CannotLoadError) -> CannotLoadError:
-    """The same failure, said of the draft model's settings."""
-    return CannotLoadError(as_draft_problem(error.problem), is_cancelled=error.is_cancelled)
+def of_the_draft(error: CannotLoadError, config: EngineConfig) -> CannotLoadError:
+    """The same failure, said of the draft model that ``config`` names."""
+    problem = as_draft_problem(error.problem, config)
+    return CannotLoadError(problem, is_cancelled=error.is_cancelled)
 
 
 def refused_model(facts: ModelFacts, error: LlamaError) -> Problem:

@@ -233,7 +233,7 @@ class LoadJob:
         try:
             return self._make_sure_of_file(facts, self.config.draft)
         except CannotLoadError as error:
-            raise of_the_draft(error) from None
+            raise of_the_draft(error, self.config) from None
 
     def _make_sure_of_memory(self, facts: ModelFacts, draft: ModelFacts | None) -> None:
         """Refuse what can never fit; where only both together do not, let the old one go."""
@@ -280,7 +280,7 @@ class LoadJob:
             raise cancelled() from None
         except LlamaError as error:
             refused = CannotLoadError(refused_model(facts, error))
-            raise of_the_draft(refused) from None
+            raise of_the_draft(refused, self.config) from None
         return DraftModel(facts, model, weight_reads_of(draft), stamp)
 
     def _on_weights(self, fraction: float, stage: str = _STAGE) -> bool:

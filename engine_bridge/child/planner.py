@@ -13,7 +13,7 @@ import msgspec
 
 from engine_bridge.child.allocated import memory_now
 from engine_bridge.child.breakdown import NotSupportedError
-from engine_bridge.child.draft_model import DraftCheck, as_draft_problem
+from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
 from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import LlamaError
 from engine_bridge.child.memory_shape import MemoryShape
@@ -121,7 +121,7 @@ class Planner:
         try:
             gguf = self._draft.read(config.draft_model_path)
         except GgufError as error:
-            return None, Problem(("draft_model_path",), str(error))
+            return None, unreadable_draft(config, error)
         return gguf, self._draft_check.problem(config, target, gguf.facts)
 
     def _run(
@@ -133,7 +133,7 @@ class Planner:
         try:
             drafts, _ = _asked(self._draft, pair.draft, config.draft, ())
         except PlanRefusedError as error:
-            raise PlanRefusedError(as_draft_problem(error.problem)) from None
+            raise PlanRefusedError(as_draft_problem(error.problem, config)) from None
         return shape.with_draft(drafts), effective
 
     def _repair(

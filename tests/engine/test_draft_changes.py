@@ -237,7 +237,23 @@ def test_that_a_bad_draft_file_leaves_the_engine_running(
         assert says in answer.problem.message
         assert answer.problem.message.endswith(".")
         assert answer.problem.keys[0] == "draft_model_path"
+        assert answer.problem.fix == {"spec_types": ()}
         assert _answers_still(desk, whole)
+
+
+def test_that_a_model_whose_draft_model_is_gone_can_be_loaded_without_it(
+    desk: InProcess, few_words_path: Path, tmp_path: Path
+) -> None:
+    config = drafting(few_words_path, tmp_path / "gone.gguf").with_values(
+        {"spec_types": ("draft-simple", "ngram-simple")}
+    )
+    number = desk.number()
+    desk.send(Load(number, config))
+    refused = desk.answer_to(number)
+    assert isinstance(refused, Refused)
+    assert refused.problem.message.startswith("The draft model cannot be used. There is no file")
+    assert refused.problem.fix == {"spec_types": ("ngram-simple",)}
+    desk.load(config.with_values({**refused.problem.fix}))
 
 
 def test_that_a_plan_names_the_draft_that_cannot_draft(
@@ -249,6 +265,7 @@ def test_that_a_plan_names_the_draft_that_cannot_draft(
             plan = planner.plan(drafting(few_words_path, path))
             assert not plan.fits
             assert plan.problems[0].keys[0] == "draft_model_path"
+            assert plan.problems[0].fix == {"spec_types": ()}
             assert says in plan.problems[0].message
         assert planner.plan(drafting(few_words_path, few_words_path)).bytes.draft > 0
     finally:
