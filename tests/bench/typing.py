@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QInputDevice, QKeyEvent
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.main import application
@@ -46,6 +46,8 @@ class _KeyMeter(QObject):
         self._is_due = False
         self.latencies_ms: list[float] = []
         self._thread = threading.Thread(target=self._type)
+        # The first key event makes a keyboard, a child of the application: in its thread, please.
+        QInputDevice.primaryKeyboard()
         editor.viewport().installEventFilter(self)
 
     def begin(self) -> None:
@@ -94,8 +96,10 @@ def measure(window: Window) -> list[float]:
         window.chat.set_current(home)
         meter.begin()
 
-    stream_in(window, _PROMPTS, begin)
-    meter.end()
+    try:
+        stream_in(window, _PROMPTS, begin)
+    finally:
+        meter.end()
     return meter.latencies_ms
 
 
