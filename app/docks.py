@@ -133,8 +133,13 @@ class Docks(QObject):
         """Open or close a dock."""
         if is_shown:
             self.show(name)
-        else:
-            self._docks[name].widget.hide()
+            return
+        sizes = self._sizes_beside(name)
+        way = self._way_of(self._docks[name].widget)
+        self._docks[name].widget.hide()
+        # Qt would give the room to the neighbour; it belongs to the conversation.
+        if sizes:
+            self._window.resizeDocks(list(sizes), list(sizes.values()), way)
 
     def toggle(self, name: str) -> None:
         """Close a dock that is open, open one that is closed."""
@@ -238,6 +243,19 @@ class Docks(QObject):
             if sizes:
                 docks = [self._docks[name].widget for name in sizes]
                 self._window.resizeDocks(docks, list(sizes.values()), orientation)
+
+    def _sizes_beside(self, name: str) -> dict[QDockWidget, int]:
+        """The docks that share an area with ``name``, with their widths or heights."""
+        gone = self._docks[name].widget
+        area = self._window.dockWidgetArea(gone)
+        others = [self._docks[other].widget for other in self._docks if other != name]
+        return {
+            dock: self._extent(dock)
+            for dock in others
+            if dock.isVisible()
+            and not dock.isFloating()
+            and self._window.dockWidgetArea(dock) == area
+        }
 
     def _way_of(self, dock: QDockWidget) -> Qt.Orientation:
         """The direction in which a dock takes room from the middle."""

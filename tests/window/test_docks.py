@@ -197,3 +197,18 @@ def test_that_nothing_is_written_once_the_window_has_closed(
     window.docks.set_shown("log", True)
     window.resize(1200, 720)
     assert not window._note_soon.isActive()
+
+
+@pytest.mark.parametrize("name", ["conversations", "log", "live"])
+def test_that_a_panel_that_closes_gives_its_room_to_the_conversation(
+    make_window: Callable[..., Window], name: str
+) -> None:
+    window = make_window()
+    window.docks.set_shown(name, False)
+    QApplication.processEvents()
+    before = (window.tune.width(), window.chat.width(), window.chat.height())
+    window.docks.show(name)
+    QApplication.processEvents()
+    window.docks.set_shown(name, False)
+    QApplication.processEvents()
+    assert (window.tune.width(), window.chat.width(), window.chat.height()) == before
