@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QFrame,
@@ -77,10 +77,17 @@ class ModelSheetView(QScrollArea):
             ]
         )
         self._show_kv(sheet.kv_rows, sheet.kv_notes)
+        self.updateGeometry()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.fit.set_palette(palette)
+
+    def minimumSizeHint(self) -> QSize:
+        """Never so narrow that the figures at the right end are cut off."""
+        beside = self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+        width = self._page.minimumSizeHint().width() + beside
+        return QSize(width, super().minimumSizeHint().height())
 
     def words(self) -> str:
         """Everything that is shown of the model, as text."""
