@@ -177,16 +177,15 @@ def test_that_the_facts_and_the_table_are_shown(picker: ModelPicker) -> None:
     assert "q8_0" not in picker.sheet.words()
 
 
-def test_that_a_narrow_picker_cuts_no_figure_off(picker: ModelPicker) -> None:
+def test_that_a_narrow_picker_cuts_no_figure_off(picker: ModelPicker, qtbot: QtBot) -> None:
     fill(picker)
     picker.list.select("a")
     kv = tuple(KvRow(name, "6.00 KiB", "30.0 KiB", "200 %") for name in ("f32", "f16"))
     facts = (("Quantisation", "Q4_K_M: Q8_0 73 % · Q5_0 18 %"), ("Attention", "4 : 1"))
     picker.show_sheet(ModelSheet("Model", "/m.gguf", "", facts, kv), can_load=True)
     picker.resize(400, 400)
-    QApplication.processEvents()
-    viewport = picker.sheet.viewport()
-    assert picker.sheet.widget().width() <= viewport.width()
+    sheet = picker.sheet
+    qtbot.waitUntil(lambda: sheet.widget().width() <= sheet.viewport().width())
 
 
 def test_that_a_model_that_does_not_fit_is_offered_with_what_would(
