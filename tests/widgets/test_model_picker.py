@@ -184,8 +184,9 @@ def test_that_a_narrow_picker_cuts_no_figure_off(picker: ModelPicker, qtbot: QtB
     facts = (("Quantisation", "Q4_K_M: Q8_0 73 % · Q5_0 18 %"), ("Attention", "4 : 1"))
     picker.show_sheet(ModelSheet("Model", "/m.gguf", "", facts, kv), can_load=True)
     picker.resize(400, 400)
-    sheet = picker.sheet
-    qtbot.waitUntil(lambda: sheet.widget().width() <= sheet.viewport().width())
+    sheet, page = picker.sheet, picker.sheet.widget()
+    assert page is not None
+    qtbot.waitUntil(lambda: page.width() <= sheet.viewport().width())
 
 
 def test_that_a_model_that_does_not_fit_is_offered_with_what_would(
