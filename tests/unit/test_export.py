@@ -70,7 +70,7 @@ def _values_of(key: str) -> st.SearchStrategy[Value]:
         case ListDomain():
             return st.lists(st.sampled_from(domain.choices), unique=True).map(tuple)
         case _:
-            return st.text(st.characters(exclude_characters="\0", codec="utf-8"))
+            return st.text(st.characters(exclude_categories=("Cc",), codec="utf-8"))
 
 
 @st.composite
