@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.chats import Chats, Request
 from app.context_use import ContextUse, TokenRate, text_bytes
 from app.desk import Desk
-from engine_bridge.protocol import RequestFinished, RequestStarted, StepsMeasured
+from engine_bridge.protocol import Applied, RequestFinished, RequestStarted, StepsMeasured
 from widgets.chat_view import ChatView
 
 # Typing goes on undisturbed; the estimate follows.
@@ -39,6 +39,8 @@ class ContextWiring(QObject):
         self._desk = desk
         self._chats: Chats = desk.chats
         self._watched: dict[str, _Watched] = {}
+        self._model: tuple[str, int] | None = None
+        desk.session.applied_changed.connect(self._on_applied_changed)
         self._chats.answer_started.connect(self._on_answer_started)
         self._chats.text_arrived.connect(self._on_text_arrived)
         self._chats.answer_finished.connect(self._on_answer_finished)
@@ -75,9 +77,9 @@ class ContextWiring(QObject):
             self.show(conversation_id)
 
     def has_room(self, conversation_id: str) -> bool:
-        """Whether an answer could go on."""
+        """Whether an answer could go on; an estimate alone does not say that it cannot."""
         use = self._use(conversation_id)
-        return use is not None and use.left_tok > 0
+        return use is not None and (use.is_estimate or use.left_tok > 0)
 
     def show(self, conversation_id: str) -> None:
         """Tell the view of one conversation."""
@@ -107,6 +109,18 @@ class ContextWiring(QObject):
         if watched.text_bytes is None:
             watched.text_bytes = sum(text_bytes(turn.text) for turn in turns)
         return watched.rate.tok(watched.text_bytes, messages=len(turns))
+
+    def _on_applied_changed(self, applied: Applied | None) -> None:
+        """Another model: tokens that the one before counted say nothing of it."""
+        if applied is None or applied.model is None:
+            return
+        model = applied.model.path, applied.model.file_bytes
+        if model == self._model:
+            return
+        self._model = model
+        for name, watched in self._watched.items():
+            watched.rate = TokenRate()
+            self.recount(name)
 
     def _on_answer_started(self, conversation_id: str, event: RequestStarted) -> None:
         watched = self._watched.get(conversation_id)

@@ -139,6 +139,24 @@ def test_that_a_stored_conversation_is_opened_as_it_was_and_goes_on(
     assert "≈" not in view.composer.context_label.text()
 
 
+def test_that_another_model_does_not_inherit_the_count_of_tokens(
+    loaded_window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    loaded_window.desk.session.want({"max_new_tok": -1})
+    loaded_window.desk.session.apply()
+    ask(loaded_window, qtbot, "Hello")
+    conversation, view = front(loaded_window)
+    label = view.composer.context_label
+    answer = view.rows.last_answer()
+    assert answer is not None
+    assert conversation.turns[-1].end == "context_full"
+    assert "≈" not in label.text()
+    assert answer.footer.continue_button.isHidden()
+    other = write_tiny_llama(tmp_path / "other.gguf", TinyLlama(chat_template=CHATML))
+    loaded_window.engine_wiring.load(str(other))
+    qtbot.waitUntil(lambda: "≈" in label.text(), timeout=PATIENCE_MS)
+
+
 def test_that_files_are_read_and_attached_and_a_model_is_told_of(
     loaded_window: Window, qtbot: QtBot, tmp_path: Path
 ) -> None:
