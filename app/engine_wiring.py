@@ -13,14 +13,13 @@ from app.draft_wiring import DraftWiring
 from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
-from app.model_watch import ModelWatch, Trouble
+from app.model_files import ModelFiles
 from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
-from engine_bridge.settings.row import Applies
 from engine_bridge.settings.rules import repair_words
 from widgets.drop_target import DropTarget
 from widgets.status_banner import StatusBanner
@@ -78,10 +77,9 @@ class EngineWiring(QObject):
         self.picker = PickerWiring(
             desk, self.models, self._kept, parent, load=self.load, load_demo=self.load_demo
         )
-        self.watch = ModelWatch(self)
-        self.watch.trouble_found.connect(self._on_file_trouble_found)
-        self.watch.trouble_ended.connect(self._on_file_trouble_ended)
-        self._file_sentence = ""
+        self.files = ModelFiles(self)
+        self.files.trouble_found.connect(self._on_file_trouble_found)
+        self.files.trouble_ended.connect(self._on_file_trouble_ended)
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
         self.picker.refused.connect(
             lambda sentence: banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
@@ -104,7 +102,7 @@ class EngineWiring(QObject):
         self.picker.close()
         self.drafts.close()
         self.models.close()
-        self.watch.stop()
+        self.files.stop()
 
     # --- What the user does -------------------------------------------------------------
 
@@ -183,10 +181,10 @@ class EngineWiring(QObject):
         if applied is None:
             self._top.set_model(None, None)
             self._top.set_device("")
-            self.watch.stop()
+            self.files.stop()
             return
-        is_anew = applied.cost == Applies.RELOAD or self.watch.path != applied.config.model_path
-        if is_anew or self._banner.sentence() != self._file_sentence:
+        is_anew = self.files.follow(applied)
+        if not self.files.has_told(self._banner.sentence()):
             self._banner.dismiss()
         self._refused = None
         model = applied.model
@@ -196,16 +194,13 @@ class EngineWiring(QObject):
         self._top.set_device(self._device_words(applied, model))
         if is_anew:
             self._kept.note_model(model.path)
-            is_mapped = applied.memory.bytes.weights_mapped > 0
-            self.watch.watch(applied.config.model_path, is_mapped=is_mapped)
 
-    def _on_file_trouble_found(self, _: Trouble, sentence: str) -> None:
-        self._file_sentence = sentence
+    def _on_file_trouble_found(self, sentence: str) -> None:
         actions = [(_RELOAD, "Reload"), (_OPEN, "Open another file…")]
         self._banner.show_problem(sentence, "", actions)
 
-    def _on_file_trouble_ended(self) -> None:
-        if self._banner.sentence() == self._file_sentence:
+    def _on_file_trouble_ended(self, sentence: str) -> None:
+        if self._banner.sentence() == sentence:
             self._banner.dismiss()
 
     def _device_words(self, applied: Applied, model: ModelFacts) -> str:
@@ -237,7 +232,7 @@ class EngineWiring(QObject):
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._top.set_progress(None, "")
-        self.watch.stop()
+        self.files.stop()
         if reason.kind is DeathKind.REPLACED:
             return
         self._banner.show_problem(

@@ -211,7 +211,7 @@ def test_that_a_file_cut_while_mapped_is_told_before_and_after_the_engine_dies(
     deaths: list[DeathReason] = []
     window.desk.client.engine_died.connect(deaths.append)
     window.engine_wiring.load(str(copy))
-    session, watch = window.desk.session, window.engine_wiring.watch
+    session, watch = window.desk.session, window.engine_wiring.files.model
     qtbot.waitUntil(
         lambda: session.applied is not None and watch._first is not None, timeout=PATIENCE_MS
     )
@@ -234,7 +234,7 @@ def test_that_a_replaced_file_is_reloaded_from_the_banner(
     shutil.copyfile(tiny_path, copy)
     window = open_window()
     window.engine_wiring.load(str(copy))
-    session, watch = window.desk.session, window.engine_wiring.watch
+    session, watch = window.desk.session, window.engine_wiring.files.model
     qtbot.waitUntil(
         lambda: session.applied is not None and watch._first is not None, timeout=PATIENCE_MS
     )
@@ -247,3 +247,44 @@ def test_that_a_replaced_file_is_reloaded_from_the_banner(
         lambda: session.model is not None and session.model.layers == 3, timeout=PATIENCE_MS
     )
     assert window.banner.sentence() == ""
+
+
+def test_that_the_draft_models_file_is_watched_too(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    draft = folder / "small.gguf"
+    window = open_window(spec_types=("draft-simple",), draft_model_path=str(draft))
+    window.engine_wiring.load(str(folder / "large.gguf"))
+    session, files = window.desk.session, window.engine_wiring.files
+    qtbot.waitUntil(
+        lambda: session.applied is not None and files.draft._first is not None, timeout=PATIENCE_MS
+    )
+    draft.rename(folder / "elsewhere.gguf")
+    files.draft.check()
+    qtbot.waitUntil(
+        lambda: window.banner.sentence().startswith("Draft model: small.gguf was deleted"),
+        timeout=PATIENCE_MS,
+    )
+    session.commit("spec_types", ())
+    session.apply()
+    qtbot.waitUntil(lambda: window.banner.sentence() == "", timeout=PATIENCE_MS)
+    assert files.draft.path == ""
+
+
+def test_that_another_draft_model_does_not_hide_what_became_of_the_model(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    window = open_window()
+    window.engine_wiring.load(str(folder / "large.gguf"))
+    session, files = window.desk.session, window.engine_wiring.files
+    qtbot.waitUntil(
+        lambda: session.applied is not None and files.model._first is not None, timeout=PATIENCE_MS
+    )
+    (folder / "large.gguf").rename(folder / "elsewhere.gguf")
+    shutil.copyfile(folder / "elsewhere.gguf", folder / "large.gguf")
+    files.model.check()
+    qtbot.waitUntil(lambda: "was replaced" in window.banner.sentence(), timeout=PATIENCE_MS)
+    session.want({"spec_types": ("draft-simple",), "draft_model_path": str(folder / "small.gguf")})
+    session.apply()
+    qtbot.waitUntil(lambda: files.draft._first is not None, timeout=PATIENCE_MS)
+    assert "large.gguf was replaced" in window.banner.sentence()
