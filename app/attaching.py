@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.background import Task
+from app.last_folder import ATTACHMENTS, LastFolder
 from app.text_file import TextFileError, read_text_file
 from widgets.attached_text import Attached
 from widgets.chat_view import ChatView
@@ -29,9 +30,10 @@ class Attaching(QObject):
 
     model_dropped = Signal(str)
 
-    def __init__(self, parent: QObject) -> None:
-        """Nothing is read yet."""
+    def __init__(self, parent: QObject, last_folder: LastFolder | None = None) -> None:
+        """Nothing is read yet; None as ``last_folder`` remembers it for this run only."""
         super().__init__(parent)
+        self._last_folder = last_folder or LastFolder(None, self)
         self._views: dict[Task, ChatView] = {}
 
     def ask(self, view: ChatView) -> None:
@@ -40,7 +42,7 @@ class Attaching(QObject):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.filesSelected.connect(partial(self.attach, view))
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._last_folder.open(dialog, ATTACHMENTS)
 
     def attach(self, view: ChatView, paths: list[str]) -> None:
         """Read files and attach them to the draft of ``view``; a model file is told of instead."""

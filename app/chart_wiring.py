@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFileDialog
 
 from app.background import Task
+from app.last_folder import EXPORTS, LastFolder
 from app.storage.atomic_file import write_whole
 from widgets.charts.export_csv import csv_bytes
 from widgets.charts.export_picture import Look, png_bytes, svg_bytes
@@ -34,10 +35,13 @@ class ChartWiring(QObject):
     saved = Signal(object)
     failed = Signal(str)
 
-    def __init__(self, panel: LivePanel, parent: QObject) -> None:
-        """Serve ``panel``."""
+    def __init__(
+        self, panel: LivePanel, parent: QObject, last_folder: LastFolder | None = None
+    ) -> None:
+        """Serve ``panel``; None as ``last_folder`` remembers it for this run only."""
         super().__init__(parent)
         self._panel = panel
+        self._last_folder = last_folder or LastFolder(None, self)
         panel.export_requested.connect(self.ask)
         self.saved.connect(lambda path: panel.say(f"Saved {path.name}"))
         self.failed.connect(panel.say)
@@ -53,7 +57,7 @@ class ChartWiring(QObject):
         dialog.selectFile(_file_name(sheets, kind))
         dialog.fileSelected.connect(lambda path: self.save(Path(path), kind, sheets, look))
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._last_folder.open(dialog, EXPORTS)
 
     def save(self, path: Path, kind: str, sheets: Sequence[Sheet], look: Look) -> None:
         """Write ``sheets`` to a file."""

@@ -47,7 +47,7 @@ class ChatWiring(QObject):
         self._chats: Chats = desk.chats
         self._tabs = tabs
         self.context = ContextWiring(desk, self)
-        self._attaching = Attaching(self)
+        self._attaching = Attaching(self, desk.last_folder)
         self._attaching.model_dropped.connect(self.model_dropped)
         self._repairs: dict[str, Problem] = {}
         self._no_engine_reason: str | None = _NO_MODEL

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.chats import Chats, Request
 from app.keeping import Keeping
 from app.kept_settings import KeptSettings
+from app.last_folder import LastFolder
 from app.session import Session
 from app.storage.conversation_store import ConversationStore
 from engine_bridge.client import EngineClient
@@ -56,6 +57,7 @@ class Desk(QObject):
         """
         super().__init__(parent)
         self.kept = kept
+        self.last_folder = LastFolder(kept, self)
         self.client = client or EngineClient(parent=self)
         self.meters = Meters()
         self.client.event_received.connect(self._on_event_received)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.background import Task
 from app.desk import Desk
 from app.diagnostics import Situation, save
+from app.last_folder import EXPORTS
 from app.log_wiring import LogWiring
 
 
@@ -45,7 +46,7 @@ class DiagnosticsWiring(QObject):
         dialog.setDefaultSuffix("txt")
         dialog.fileSelected.connect(self.save_to)
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._desk.last_folder.open(dialog, EXPORTS)
 
     def save_to(self, path: str) -> None:
         """Write the file; ``saved`` or ``failed`` tells what came of it."""

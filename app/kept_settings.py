@@ -152,6 +152,16 @@ class KeptSettings(QObject):
         self._set("window", value, "window_state")
 
     @property
+    def last_folders(self) -> dict[str, str]:
+        """Where file dialogs of each purpose were left last."""
+        value = self._get("last_folders")
+        return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else {}
+
+    @last_folders.setter
+    def last_folders(self, value: dict[str, str]) -> None:
+        self._set("last_folders", value)
+
+    @property
     def command_shell(self) -> str:
         """The shell that the exported line is quoted for; empty for this system's own."""
         return str(self._get("command_shell"))

@@ -12,6 +12,7 @@ from app.chats import Chats
 from app.conversation import Conversation
 from app.file_names import safe_file_name
 from app.keeping import Keeping
+from app.last_folder import EXPORTS, LastFolder
 from app.storage.conversation_entry import ConversationEntry
 from app.storage.conversation_export import Kind
 from app.storage.conversation_search import SearchHit
@@ -45,6 +46,8 @@ class ListWiring(QObject):
         tabs: ChatTabs,
         panel: ConversationList,
         adopt: Callable[[Conversation], None],
+        *,
+        last_folder: LastFolder | None = None,
     ) -> None:
         """Connect them.
 
@@ -54,6 +57,7 @@ class ListWiring(QObject):
             tabs: Their tabs.
             panel: The list, also the parent.
             adopt: Shows a stored conversation in a tab.
+            last_folder: Where exports went last; None remembers it for this run only.
         """
         super().__init__(panel)
         self._keeping = keeping
@@ -61,6 +65,7 @@ class ListWiring(QObject):
         self._tabs = tabs
         self._panel = panel
         self._adopt = adopt
+        self._last_folder = last_folder or LastFolder(None, self)
         self._entries: dict[str, ConversationEntry] = {}
         self._is_listed = False
         self._wanted = ""  # asked for in the list, to be shown once it is read
@@ -101,7 +106,7 @@ class ListWiring(QObject):
             lambda path: self._keeping.export_to(conversation_id, Path(path), kind_name)
         )
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._last_folder.open(dialog, EXPORTS)
 
     def _connect_panel(self) -> None:
         panel = self._panel

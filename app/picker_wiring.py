@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.desk import Desk
 from app.fit_check import Fit, FitCheck
 from app.fit_words import fit_view
+from app.last_folder import MODELS
 from app.library.demo_model import cache_folder
 from app.library.known_folders import folders_to_list
 from app.library.model_entry import FolderReported, ModelEntry
@@ -187,7 +188,7 @@ class PickerWiring(QObject):
         dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
         dialog.fileSelected.connect(self._on_file_selected)
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._desk.last_folder.open(dialog, MODELS)
 
     def _folder_to_browse(self) -> Path:
         """Where the model in use lies, unless its drive may hang whoever lists it."""
@@ -342,7 +343,7 @@ class PickerWiring(QObject):
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(self.add_folder)
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._desk.last_folder.open(dialog, MODELS)
 
     def _on_folder_removed(self, key: str) -> None:
         path = os.fsdecode(location_of(key))

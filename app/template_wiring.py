@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QVBoxLayout, QWidget
 
 from app.background import Task
 from app.desk import Desk
+from app.last_folder import EXPORTS
 from app.storage.atomic_file import write_whole
 from engine_bridge.protocol import (
     Applied,
@@ -157,7 +158,7 @@ class TemplateWiring(QObject):
         dialog.setDefaultSuffix("jinja")
         dialog.fileSelected.connect(lambda path: self.save_to(Path(path), template))
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        self._desk.last_folder.open(dialog, EXPORTS)
 
     def save_to(self, path: Path, template: str) -> None:
         """Write ``template`` to a file; a failure is said in the view."""

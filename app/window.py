@@ -295,14 +295,15 @@ class Window(QMainWindow):
         self.chat_wiring = ChatWiring(desk, self.chat, self)
         self.engine_wiring = EngineWiring(desk, self.top, self.banner, self, desk.kept)
         self.log_wiring = LogWiring(desk, self.log, self)
-        self.chart_wiring = ChartWiring(self.live, self)
+        self.chart_wiring = ChartWiring(self.live, self, desk.last_folder)
         self.template_wiring = TemplateWiring(desk, self.chat.current_id, self)
         self.template_wiring.notes_changed.connect(self.tune_wiring.command_wiring.set_notes)
         self.list_wiring: ListWiring | None = None
         if desk.keeping is not None:
             self.list_wiring = ListWiring(
-                desk.keeping, desk.chats, self.chat, self.conversations, self.chat_wiring.adopt
-            )
+                desk.keeping, desk.chats, self.chat, self.conversations, self.chat_wiring.adopt,
+                last_folder=desk.last_folder,
+            )  # fmt: skip
             self.list_wiring.conversation_shown.connect(self._on_conversation_shown)
         else:
             sentence = "Conversations are not kept in this window."

@@ -80,6 +80,7 @@ KEPT: dict[str, KeptValue] = {
     "model_folders": KeptValue([], _texts),
     "open_conversations": KeptValue([], _texts),
     "window": KeptValue({}, _texts_by_name),
+    "last_folders": KeptValue({}, _texts_by_name),
     "command_shell": KeptValue("", _choice("", *SHELLS)),
     "command_target": KeptValue("", _text),
 }

@@ -96,5 +96,5 @@ def test_that_the_dialog_offers_a_name_and_does_not_block(
     assert name.endswith(".txt")
     with qtbot.waitSignal(wiring.saved):
         dialog.fileSelected.emit(str(tmp_path / name))
-    with qtbot.waitSignal(dialog.destroyed):
-        dialog.reject()
+    dialog.reject()
+    qtbot.waitUntil(lambda: not window.findChildren(QFileDialog))
