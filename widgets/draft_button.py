@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.menu_button import MenuButton
+from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
 _PREFIX = "Drafts: "
@@ -81,7 +82,7 @@ class DraftButton(MenuButton):
         self._menu.clear()
         for choice in choices:
             action = self._menu.addAction(choice.text.replace("&", "&&"))
-            action.setToolTip(choice.tip)
+            action.setToolTip(plain_tip(choice.tip))
             action.setStatusTip(choice.tip)
             action.setEnabled(choice.is_enabled)
             action.setCheckable(bool(choice.key))
@@ -130,4 +131,4 @@ class DraftButton(MenuButton):
             text = text.removeprefix(_PREFIX)
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
         self.setText(shown.replace("&", "&&"))
-        self.setToolTip(self._full)
+        self.setToolTip(plain_tip(self._full))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.menu_button import MenuButton
+from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
 _EMPTY = "Choose a model"
@@ -61,4 +62,4 @@ class ModelButton(MenuButton):
         room = self.width() - 9 * STEP_PX
         shown = self.fontMetrics().elidedText(self._full, Qt.TextElideMode.ElideMiddle, room)
         self.setText(shown.replace("&", "&&"))
-        self.setToolTip(self._full)
+        self.setToolTip(plain_tip(self._full))

@@ -28,6 +28,7 @@ from widgets.model_list_view import ModelListView
 from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
 from widgets.model_table import Column
+from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
 # In figures' widths and lines, so that it grows with the letters.
@@ -124,7 +125,7 @@ class ModelPicker(QDialog):
             menu.addSeparator()
         for group in removable:
             action = menu.addAction(f"Remove {group.title.replace('&', '&&')}")
-            action.setToolTip(group.detail)
+            action.setToolTip(plain_tip(group.detail))
             action.triggered.connect(lambda _=False, key=group.key: self.folder_removed.emit(key))
         self._show_state()
 
@@ -150,7 +151,7 @@ class ModelPicker(QDialog):
         """Show what is known of the model selected."""
         self.sheet.show_sheet(sheet)
         self.load_button.setEnabled(can_load)
-        self.load_button.setToolTip(sheet.sentence or "Load this model (Enter).")
+        self.load_button.setToolTip(plain_tip(sheet.sentence or "Load this model (Enter)."))
 
     def show_fit(self, fit: FitView | None) -> None:
         """Show whether it fits; None while the engine is being asked."""

@@ -15,6 +15,7 @@ from PySide6.QtGui import QColor, QFont
 
 from resources.tokens import DARK, Palette
 from widgets.model_rows import ModelGroup, ModelRow
+from widgets.plain_tip import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -197,7 +198,7 @@ class ModelTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return group.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return group.detail
+            return plain_tip(group.detail)
         if role == Qt.ItemDataRole.FontRole:
             font = QFont()
             font.setBold(True)
@@ -208,7 +209,7 @@ class ModelTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _text(row, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.sentence or row.name
+            return plain_tip(row.sentence or row.name)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
         if role == Qt.ItemDataRole.ForegroundRole:

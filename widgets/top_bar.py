@@ -24,6 +24,7 @@ from widgets.draft_button import DraftButton, DraftChoice
 from widgets.elided_label import ElidedLabel
 from widgets.load_progress import LoadProgress
 from widgets.model_button import ModelButton
+from widgets.plain_tip import plain_tip
 from widgets.state_light import StateLight
 from widgets.theme import icon, set_role
 
@@ -145,7 +146,7 @@ class TopBar(QFrame):
             button.set_cost(f"{cost}{took}")
             tip = f"Make the engine run the settings shown ({cost}{took})."
         button.setEnabled(cost is not None and is_blocked_reason is None)
-        button.setToolTip(is_blocked_reason or tip)
+        button.setToolTip(plain_tip(is_blocked_reason or tip))
         button.setAccessibleDescription(is_blocked_reason or tip)
 
     def set_palette(self, palette: Palette) -> None:

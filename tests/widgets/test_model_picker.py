@@ -320,3 +320,19 @@ def test_that_a_model_is_taken_anywhere_and_other_drops_are_not(
     assert file.args == ["/models/a.gguf"]
     with qtbot.waitSignal(target.folder_dropped):
         drop(dropped("/models/folder"))
+
+
+def test_that_names_of_files_are_no_markup_in_tips(picker: ModelPicker) -> None:
+    evil = "<img src=x>"
+    picker.set_groups((ModelGroup("mine", "Mine", f"/{evil}", is_removable=True),))
+    sentence = f"{evil} is cut short."
+    picker.put([row("a", name=evil), row("bad", is_greyed=True, sentence=sentence)])
+    picker.show_sheet(ModelSheet(evil, "/bad.gguf", sentence), can_load=False)
+    indexes = [picker.list.model().index(0, 0)]
+    for key in ("a", "bad"):
+        picker.list.select(key)
+        indexes.append(picker.list.currentIndex())
+    tips = [index.data(Qt.ItemDataRole.ToolTipRole) for index in indexes]
+    for tip in (picker.load_button.toolTip(), *tips):
+        assert "<img" not in tip
+        assert "&lt;img" in tip

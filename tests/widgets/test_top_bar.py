@@ -253,3 +253,21 @@ def test_that_the_menu_button_can_be_found_and_has_a_name(bar: TopBar) -> None:
     found = bar.findChild(QToolButton, "menu_button")
     assert found is bar.menu_button
     assert found.accessibleName() == "Menu"
+
+
+def test_that_names_from_files_are_no_markup_in_tips(bar: TopBar) -> None:
+    """The name of a model comes from whoever made its file; an image would be looked for."""
+    evil = '<img src="x.png">'
+    bar.set_model(evil, "Q4_K_M")
+    bar.set_draft(f"Drafts: {evil}")
+    bar.set_draft_choices([DraftChoice("", evil, f"{evil} cannot draft.", is_enabled=False)])
+    bar.set_apply("reload", None, f"{evil} cannot draft.")
+    draft = child(bar, DraftButton)
+    for tip in (
+        child(bar, ModelButton).toolTip(),
+        draft.toolTip(),
+        draft.menu().actions()[0].toolTip(),
+        bar.apply_button.toolTip(),
+    ):
+        assert "<img" not in tip
+        assert "&lt;img" in tip
