@@ -57,17 +57,24 @@ class Worker(QObject):
         """Do what waits, then ``last``, and end; results are handed to nobody any more.
 
         Returns:
-            Whether that was done in time. If not, it goes on until the program ends.
+            Whether ``last`` was done in time. If not, it goes on until the program ends, or failed
+            by a fault of the program.
         """
         if self._is_closed:
             return True
         self._is_closed = True
-        self._jobs.put(last)
+        is_done: list[bool] = []
+
+        def end() -> None:
+            last()  # what it raises ends the thread and is printed there
+            is_done.append(True)
+
+        self._jobs.put(end)
         self._jobs.put(None)
         if not self._thread.is_alive():
             self._thread.start()
         self._thread.join(timeout_s)
-        return not self._thread.is_alive()
+        return bool(is_done)
 
     # --- Inside -------------------------------------------------------------------------
 

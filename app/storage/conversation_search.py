@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.conversation import Conversation
@@ -12,6 +12,8 @@ from app.storage.conversation_entry import ConversationEntry
 
 # A text is folded in pieces: one of 5 MB would hold up every other thread meanwhile.
 _PIECE_CHARACTERS = 1 << 16
+# More say no better what is looked for, and each is looked for in all that was ever said.
+_MOST_WORDS = 40
 _BEFORE_CHARACTERS = 40
 _EXCERPT_CHARACTERS = 140
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -44,20 +46,32 @@ def folded(text: str) -> str:
 
 
 def search_words(text: str) -> tuple[str, ...]:
-    """What was typed, as folded words, each once."""
-    return tuple(dict.fromkeys(folded(text).split()))
+    """What was typed, as folded words, each once; of a pasted page the first words."""
+    return tuple(dict.fromkeys(folded(text).split()))[:_MOST_WORDS]
 
 
 def find_words(
-    conversation: Conversation, entry: ConversationEntry, words: Sequence[str]
+    conversation: Conversation,
+    entry: ConversationEntry,
+    words: Sequence[str],
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> SearchHit | None:
-    """Where the words stand; None unless each does, in the title or any turn of any branch."""
+    """Where the words stand; None unless each does, in the title or any turn of any branch.
+
+    Args:
+        conversation: Searched through.
+        entry: Its entry.
+        words: Folded.
+        is_cancelled: Asked before each piece of a text; None is returned then.
+    """
     missing = set(words)
     title = folded(entry.title)
     missing -= {word for word in missing if word in title}
     first: tuple[int, int, str] | None = None  # turn, place, word
     for turn in conversation.tree.values():
         for start, piece in _folded_pieces(turn.text, words):
+            if is_cancelled():
+                return None
             if first is None:
                 found = [(piece.find(word), word) for word in words if word in piece]
                 if found:

@@ -158,7 +158,7 @@ class ConversationStore:
 
         Args:
             words: What was typed; case and accents do not count.
-            is_cancelled: Asked before each file; the hits so far are returned then.
+            is_cancelled: Asked again and again; the hits so far are returned then.
 
         Raises:
             StorageError: If the folder cannot be read.
@@ -169,7 +169,7 @@ class ConversationStore:
             if is_cancelled():
                 break
             with contextlib.suppress(StorageError):  # gone since it was listed
-                hit = find_words(self.read(entry.id), entry, wanted)
+                hit = find_words(self.read(entry.id), entry, wanted, is_cancelled)
                 if hit is not None:
                     hits.append(hit)
         return hits

@@ -195,6 +195,8 @@ def test_that_a_lasting_refusal_is_given_in_the_templates_words_s19(
         ("{{ messages.append(1) }}", "may not do"),
         ("{% for i in range(10**9) %}x{% endfor %}", "failed"),
         ("{{ 'x' * 10**12 }}", "more text"),
+        ("{{ 'x' * 20000000 }}", "more text"),
+        ("{% for i in range(20000) %}" + "x" * 1000 + "{% endfor %}", "more text"),
         ("{{ '%1000000000000d' % 1 }}", "more text"),
         ("{% set n = namespace(s='xxxxxxxx') %}{% for i in range(40) %}"
          "{% set n.s = n.s + n.s %}{% endfor %}", "more text"),

@@ -105,7 +105,7 @@ def test_that_a_search_ends_when_nobody_waits_for_it(library: ConversationStore)
         return len(asked) > 1
 
     assert len(library.search("e", is_cancelled)) <= 1
-    assert len(asked) == 2
+    assert len(asked) == 3  # before a file, in its text, before the next
 
 
 def test_that_words_not_written_yet_are_found(store: ConversationStore) -> None:
@@ -126,3 +126,23 @@ def test_that_a_word_is_found_wherever_it_stands(before: str, word: str, after: 
     assert folded(hit.excerpt[hit.start : hit.end]).startswith(folded(word))
     assert "\n" not in hit.excerpt
     assert len(hit.excerpt) < 200
+
+
+def test_that_a_pasted_page_is_looked_for_by_its_first_words() -> None:
+    words = search_words(" ".join(f"word{number}" for number in range(10_000)))
+    assert words[0] == "word0"
+    assert len(words) < 100
+
+
+def test_that_a_search_nobody_waits_for_ends_within_a_long_text() -> None:
+    conversation = Conversation("a", 1)
+    conversation.ask("long " * 1_000_000 + "needle")
+    asked: list[int] = []
+
+    def is_cancelled() -> bool:
+        asked.append(1)
+        return len(asked) > 3
+
+    entry = entry_of(conversation, 0.0, 0)
+    assert find_words(conversation, entry, ("needle",), is_cancelled) is None
+    assert len(asked) == 4

@@ -79,3 +79,17 @@ def test_that_closing_waits_for_no_dead_drive(qapp: object) -> None:
     worker.do(answers.wait)
     assert not worker.close(lambda: None, 0.0)
     answers.set()  # the thread ends now: nothing may be left behind
+
+
+def test_that_a_last_job_that_failed_does_not_count_as_done(
+    qapp: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", lambda fault: faults.append(fault.exc_type))
+    worker = Worker("test")
+
+    def last() -> None:
+        raise ValueError("not saved")
+
+    assert not worker.close(last, 60.0)
+    assert faults == [ValueError]
