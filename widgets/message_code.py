@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QPaintEvent,
     QTextBlock,
@@ -57,6 +57,7 @@ class CodeText(QPlainTextEdit):
         self._settled_height = 0.0
         self._has_caret = False
         self._is_awaited = False
+        self._is_fitting = False
         self.setProperty("role", "bare")
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
@@ -144,17 +145,35 @@ class CodeText(QPlainTextEdit):
 
     def fit_height(self) -> None:
         """Be as tall as all lines and, where there is one, the horizontal scroll bar."""
-        document = self.document()
-        block = document.findBlockByNumber(self._settled_blocks)
-        while block.isValid() and block.next().isValid():
-            self._settled_height += self.blockBoundingRect(block).height()
-            self._settled_blocks += 1
-            block = block.next()
-        height = self._settled_height
-        height += self.blockBoundingRect(block).height() if block.isValid() else 0
+        if self._is_fitting:
+            return  # measuring lays out, which moves the bar's range: its height is read below
+        self._is_fitting = True
+        try:
+            height = self._measured_height()
+        finally:
+            self._is_fitting = False
         bar = self.horizontalScrollBar()
         extra = bar.sizeHint().height() if bar.maximum() > 0 else 0
         self.setFixedHeight(math.ceil(height) + extra + 1)
+
+    def _measured_height(self) -> float:
+        """Of all lines; those before the last never change and are measured once."""
+        block = self.document().findBlockByNumber(self._settled_blocks)
+        while block.isValid() and block.next().isValid():
+            block_height = self.blockBoundingRect(block).height()
+            self._settled_height += block_height
+            self._settled_blocks += 1
+            block = block.next()
+        last = self.blockBoundingRect(block).height() if block.isValid() else 0
+        return self._settled_height + last
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another size of type: every line is measured again."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._settled_blocks = 0
+            self._settled_height = 0.0
+            self.fit_height()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint, and stamp the first paint that shows text."""

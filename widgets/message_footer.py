@@ -128,11 +128,13 @@ class AnswerFooter(QWidget):
 
 
 def _kept_together(figures: str) -> str:
-    """``figures`` so that a line breaks between two items only, never within ``304 new``."""
+    """``figures`` so that a line breaks between two items or at a bracket, not in ``304 new``."""
     items = figures.split(" · ")
     # Without the word joiner a line may end behind a slash.
     kept = (item.replace(" ", "\u00a0").replace("/", "/\u2060") for item in items)
-    return "\u00a0· ".join(kept)
+    # An item that is longer than a narrow column is wide would be cut off.
+    short = (item.replace("\u00a0(", " (").replace(",\u00a0", ", ") for item in kept)
+    return "\u00a0· ".join(short)
 
 
 def _label(name: str) -> QLabel:
