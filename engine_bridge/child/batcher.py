@@ -105,6 +105,8 @@ class Batcher:
         """Draft with another draft model, or with none; streams and their caches stay."""
         self._drafting.adopt(self.context, draft_context, config)
         self.set_live(config)
+        for stream in self.streams:
+            stream.pause()
 
     # --- Streams ---------------------------------------------------------------------------
 
@@ -159,6 +161,7 @@ class Batcher:
         streams = list(self.streams)
         self._adopt(context, config, draft_context)
         for stream in streams:
+            stream.pause()
             old = stream.slot
             if old.index >= len(self.slots):
                 self.end(stream, "failed", sentences.slots_gone(len(self.slots)))

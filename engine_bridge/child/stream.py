@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine_bridge.child.sampler_chain import SamplerChain
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.text import TextAssembler
-from engine_bridge.metrics.definitions import itl_s, percentile, tpot_s
+from engine_bridge.metrics.definitions import itl_s, percentile
 from engine_bridge.protocol import FinishReason, Generate, RequestTiming, TokensDelivered
 from engine_bridge.thoughts import ThoughtCounter
 
@@ -82,6 +82,7 @@ class Stream:
         self._thought = ThoughtCounter(starts_inside=prepared.starts_in_thought)
         self._started_ns = started_ns
         self._step_ns: list[int] = []
+        self._resumed_at: set[int] = set()  # places of the first steps after a pause
         self._sent_steps = 0
         self._step_tok: list[int] = []
         self._drafted_at: list[int] = []
@@ -154,6 +155,10 @@ class Stream:
         for position in range(accepted):
             self._accepted_at[position] += 1
 
+    def pause(self) -> None:
+        """The engine is changed below it: the time until its next step is no gap of its own."""
+        self._resumed_at.add(len(self._step_ns))
+
     def delivered(self, now_ns: int) -> TokensDelivered | None:
         """The event with what was not sent yet; None if there is nothing."""
         if self._sent_steps == len(self._step_ns) and self.finish is None:
@@ -177,12 +182,17 @@ class Stream:
         queue_s = (self._started_ns - self.prepared.received_ns) / 1e9
         first_s = float(steps[0]) if steps.size else None
         prefill_s = first_s if first_s is not None else (now_ns - self._started_ns) / 1e9
-        gaps = itl_s(steps)
+        is_gap = np.ones(max(0, steps.size - 1), dtype=bool)
+        is_gap[[place - 1 for place in self._resumed_at if 0 < place < steps.size]] = False
+        gaps = itl_s(steps)[is_gap]
+        # Of one text without pauses: (last − first) / (n − 1).
+        followed_tok = int(np.asarray(self._step_tok[1:], np.int64)[is_gap].sum())
+        followed_tok += self._step_tok[0] - 1 if self._step_tok else 0
         return RequestTiming(
             queue_s=queue_s,
             prefill_s=prefill_s,
             ttft_s=queue_s + prefill_s if first_s is not None else None,
-            tpot_s=tpot_s(first_s, float(steps[-1]), self.new_tok) if first_s is not None else None,
+            tpot_s=float(gaps.sum()) / followed_tok if followed_tok > 0 else None,
             itl_p50_s=percentile(gaps, 50),
             itl_p99_s=percentile(gaps, 99),
             prompt_tok=self.prompt_tok,

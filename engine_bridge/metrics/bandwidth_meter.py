@@ -1,4 +1,4 @@
-"""Achieved bandwidth against the peak, and total throughput.
+"""Achieved bandwidth against the peak.
 
 Knows spans of steps and peaks; a peak is measured (main memory) or computed (boards).
 """
@@ -18,20 +18,14 @@ from engine_bridge.metrics.bandwidth import (
     effective_peak_bytes_per_s,
     mbu,
 )
-from engine_bridge.metrics.definitions import throughput_tok_s
 from engine_bridge.metrics.history import History, thinned
-from engine_bridge.metrics.ring import Floats, Ring
+from engine_bridge.metrics.ring import Floats
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 
 # Spans come ten times a second while the engine works; a longer silence is a gap.
 _GAP_S = 0.5
-# Throughput over at least the first; over the second, with a slow model, it no longer is "now".
-_THROUGHPUT_WINDOW_S, _LONGEST_THROUGHPUT_WINDOW_S = 2.0, 20.0
-
-# Ten a second for the longest window, and room for spans that come faster.
-_DELIVERED_SPANS = 256
 
 
 @dataclass(frozen=True)
@@ -62,12 +56,11 @@ class BandwidthView:
 
 
 class BandwidthMeter:
-    """What the steps of the last minutes read and delivered."""
+    """What the steps of the last minutes read."""
 
     def __init__(self, capacity: int) -> None:
         """Keep the last ``capacity`` spans as they came, ten a second, and older ones thinned."""
         self._achieved = History(capacity)
-        self._delivered = Ring(_DELIVERED_SPANS, 2)  # end of a span: its begin and its tokens
         self._last: tuple[float, float, float] | None = None  # time, bytes/s, bytes of a step
         self._host_peak: tuple[float, str] | None = None
         self._board_peaks: dict[str, tuple[float, str]] = {}
@@ -101,7 +94,6 @@ class BandwidthMeter:
         begin_s, end_s = event.begin_ns / 1e9, event.end_ns / 1e9
         if len(self._achieved) and begin_s - self._achieved.latest()[0] > _GAP_S:
             self._achieved.gap(begin_s)
-        self._delivered.append(end_s, begin_s, event.decoded_tok)
         achieved = achieved_bytes_per_s(event.decode_bytes, event.decode_s)
         if achieved is None:
             self._achieved.gap(end_s)
@@ -129,25 +121,7 @@ class BandwidthMeter:
     @property
     def state_bytes(self) -> int:
         """Memory its rows take when full."""
-        return self._achieved.state_bytes + self._delivered.state_bytes
-
-    def throughput_tok_s(self, now_s: float, window_s: float = 0.0) -> float | None:
-        """Output tokens of all streams per second over the last seconds; None without any.
-
-        The window begins where the first span in it begins and ends with the newest one, or now
-        where the newest is older than a span is long.
-
-        Args:
-            now_s: The present.
-            window_s: Seconds to look back, taken as at least 2 and at most 20.
-        """
-        window_s = min(max(window_s, _THROUGHPUT_WINDOW_S), _LONGEST_THROUGHPUT_WINDOW_S)
-        ends, (begins, tokens) = self._delivered.window(now_s - window_s, now_s)
-        total = int(tokens.sum())
-        if not total:
-            return None
-        end_s = float(ends[-1]) if now_s - ends[-1] < _GAP_S else now_s
-        return throughput_tok_s(total, end_s - float(begins[0]))
+        return self._achieved.state_bytes
 
     def _peak(self) -> tuple[float | None, str]:
         """Peak of the memory that decode reads now, and where the figure comes from."""

@@ -19,16 +19,22 @@ DEFINITIONS: dict[str, str] = {
     ),
     "tpot": (
         "Time per output token: (time of the last token − time of the first) / (n − 1). Prefill is "
-        "not in it. There is none for an answer below two tokens."
+        "not in it, nor is the pause of a change that needs a new context. There is none for an "
+        "answer below two tokens. The chart and its value are made of the last 16 steps."
     ),
     "itl": (
         "Inter-token latency: each gap between two steps that delivered text to a stream. A step "
         "can deliver several tokens when drafts are accepted, so this is not TPOT. p99: one gap in "
-        "a hundred is longer; counted anew with each answer and each change of settings."
+        "a hundred is longer; counted anew with each answer and each change of settings, whose "
+        "pause is no gap."
     ),
-    "stream_speed": "Speed per user: 1 / TPOT, in tokens per second.",
+    "stream_speed": (
+        "Speed per user: 1 / TPOT, in tokens per second; of several streams the median."
+    ),
     "throughput": (
-        "Total throughput: output tokens of all streams in a span of time / the length of the span."
+        "Total throughput: output tokens of all streams in a span of time / its length. The "
+        "span is that of the last 16 steps of every stream that delivers, as for TPOT: with a "
+        "single stream both speeds are the same."
     ),
     "goodput": (
         "Requests of a span of time that kept both limits, TTFT and TPOT, / the length of the span."

@@ -21,6 +21,7 @@ from engine_bridge.metrics.request_meter import RequestMeter, TtftView
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
 from engine_bridge.metrics.stretch import Stretch
+from engine_bridge.metrics.throughput import Throughput
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -34,6 +35,7 @@ from engine_bridge.protocol import (
     TokensDelivered,
 )
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.row import Applies
 from engine_bridge.settings.table import BY_KEY
 
 WINDOW_S = 120.0
@@ -73,6 +75,7 @@ class TpotView:
         itl_p99_s: 99th percentile of the gaps of all active streams, else of all.
         stream_tok_s: Tokens per second of the median stream.
         throughput_tok_s: Tokens per second of all streams together; None where nothing flows.
+        span_s: How long the steps took that both speeds are made of.
         limit_s: Longest good TPOT, where one was set.
         active: Streams that deliver now.
     """
@@ -83,6 +86,7 @@ class TpotView:
     itl_p99_s: float | None = None
     stream_tok_s: float | None = None
     throughput_tok_s: float | None = None
+    span_s: float | None = None
     limit_s: float | None = None
     active: int = 0
 
@@ -120,6 +124,7 @@ class Meters:
         self.first_s: float | None = None
         self._streams: dict[int, StreamMeter] = {}
         self._slot_of: dict[int, int] = {}
+        self._throughput = Throughput()
         self._markers: deque[Marker] = deque(maxlen=_MARKERS)
         self._applied: Applied | None = None
         self._folds: dict[type, Callable[[Any, int], None]] = {
@@ -234,15 +239,17 @@ class Meters:
         tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
         gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
         last = percentile(tpots, 50)
-        # Both speeds over about the same time, or they would contradict each other.
-        rolling_s = min((self._streams[slot].rolling_s() for slot in active), default=0.0)
+        # Both speeds over the same steps, or they would contradict each other.
+        spans = [span for slot in active if (span := self._streams[slot].rolling()) is not None]
+        throughput, span_s = self._throughput.over(spans)
         return TpotView(
             streams=tuple(lines for lines in views if lines is not None),
             tpot_s=last if active else None,
             last_tpot_s=last,
             itl_p99_s=percentile(gaps, 99),
             stream_tok_s=stream_speed_tok_s(last),
-            throughput_tok_s=self.bandwidth.throughput_tok_s(now_s, rolling_s),
+            throughput_tok_s=throughput,
+            span_s=span_s,
             active=len(active),
             limit_s=self.requests.tpot_limit_s,
         )
@@ -259,6 +266,10 @@ class Meters:
             self._markers.append(Marker(now_ns / 1e9, text))
             for stream in self._streams.values():
                 stream.restart_gaps(now_ns / 1e9)
+        if event.cost != Applies.LIVE.value:
+            # The middle, since the event itself may have been late.
+            for stream in self._streams.values():
+                stream.note_pause(now_ns / 1e9 - event.seconds / 2)
         self._applied = event
         self.changes += 1
         self.memory.set_applied(event.memory)
@@ -280,7 +291,9 @@ class Meters:
         if slot is None or not event.step_ns:
             return  # began before this desk looked, or carries only text
         self.requests.note_first_token(event.request_id, event.step_ns[0] / 1e9)
-        self._streams[slot].add_steps([ns / 1e9 for ns in event.step_ns], event.step_tok)
+        step_s = [ns / 1e9 for ns in event.step_ns]
+        self._streams[slot].add_steps(step_s, event.step_tok)
+        self._throughput.add_steps(step_s, event.step_tok)
 
     def _fold_request_finished(self, event: RequestFinished, now_ns: int) -> None:
         self.requests.note_end(event.request_id, event.timing, now_ns / 1e9)
@@ -321,4 +334,7 @@ def _worded(config: EngineConfig, key: str) -> str:
         return f"{value:,}"
     if isinstance(value, tuple):
         return ", ".join(value) or "none"
+    if key.endswith("_path"):
+        # Charts are shown to others: of a file its name, not whose home it lies in.
+        return str(value).replace("\\", "/").rpartition("/")[2] or "none"
     return str(value)

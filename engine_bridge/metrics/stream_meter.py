@@ -66,10 +66,12 @@ class StreamMeter:
         self._itl = Ring(_ITL_ROWS)
         self._steps: deque[tuple[float, int]] = deque(maxlen=_ROLLING_STEPS + 1)
         self._gaps_s: deque[float] = deque(maxlen=_ITL_GAPS)
+        self._pause_s: float | None = None
 
     def begin_request(self, at_s: float) -> None:
         """A request begins: no gap and no TPOT reaches across from the one before."""
         self._steps.clear()
+        self._pause_s = None
         self._tpot.gap(at_s)
         self.restart_gaps(at_s)
 
@@ -78,6 +80,13 @@ class StreamMeter:
         self._gaps_s.clear()
         self._itl.gap(at_s)
 
+    def note_pause(self, at_s: float) -> None:
+        """The engine was being changed at ``at_s``: a step that ends later begins anew.
+
+        Steps from before may still be on their way.
+        """
+        self._pause_s = at_s
+
     def add_steps(self, step_s: Sequence[float], step_tok: Sequence[int]) -> None:
         """Take what steps delivered.
 
@@ -85,6 +94,20 @@ class StreamMeter:
             step_s: (steps,) when each step ended, seconds, ascending.
             step_tok: (steps,) tokens each delivered.
         """
+        if not step_s:
+            return
+        after = 0
+        if self._pause_s is not None and step_s[-1] > self._pause_s:
+            after = next(n for n, at_s in enumerate(step_s) if at_s > self._pause_s)
+            self._take(step_s[:after], step_tok[:after])
+            self._steps.clear()
+            self._tpot.gap(self._pause_s)
+            self._itl.gap(self._pause_s)
+            self._pause_s = None
+        self._take(step_s[after:], step_tok[after:])
+
+    def _take(self, step_s: Sequence[float], step_tok: Sequence[int]) -> None:
+        """Take steps between which nothing paused."""
         if not step_s:
             return
         before = [self._steps[-1][0]] if self._steps else []
@@ -131,9 +154,9 @@ class StreamMeter:
         tokens = sum(tok for _, tok in self._steps) - self._steps[0][1]
         return (self._steps[-1][0] - self._steps[0][0]) / tokens if tokens > 0 else None
 
-    def rolling_s(self) -> float:
-        """How long the steps took that ``tpot_s`` is made of, seconds; 0 below two steps."""
-        return self._steps[-1][0] - self._steps[0][0] if self._steps else 0.0
+    def rolling(self) -> tuple[float, float] | None:
+        """From when to when the steps reach that ``tpot_s`` is made of; None below two."""
+        return (self._steps[0][0], self._steps[-1][0]) if len(self._steps) >= 2 else None
 
     def gaps_s(self) -> Floats:
         """(n,) The last gaps between steps of this answer at these settings, seconds."""

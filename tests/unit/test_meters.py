@@ -11,7 +11,7 @@ import pytest
 from engine_bridge import protocol
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, EffectiveConfig, MemoryPlan
 from engine_bridge.metrics.memory_meter import MemoryParts, split
-from engine_bridge.metrics.meters import Meters
+from engine_bridge.metrics.meters import Meters, change_text
 from engine_bridge.metrics.request_meter import request_lines
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stretch import Stretch
@@ -29,6 +29,7 @@ from engine_bridge.protocol import (
     TokensDelivered,
 )
 from engine_bridge.settings.config import EngineConfig
+from tests.unit import fake_client
 
 SECOND = 1_000_000_000
 MS = 1_000_000
@@ -171,22 +172,75 @@ def test_that_a_split_model_has_the_peak_of_its_slowest_way() -> None:
     assert meters.view(T0).bandwidth.peak_bytes_per_s == pytest.approx(2 / (1 / 50e9 + 1 / 936e9))
 
 
-def test_that_throughput_counts_every_stream_in_the_last_two_seconds() -> None:
-    meters = Meters()
-    for tenth in range(1, 41):
-        meters.fold(span(T0 + tenth * SECOND // 10, 10**9, 0.1, decoded_tok=8), T0)
-    now = T0 + 4 * SECOND
-    assert meters.view(now).tpot.throughput_tok_s == pytest.approx(80)
-    assert meters.view(now + 3 * SECOND).tpot.throughput_tok_s is None
+def test_that_one_stream_is_all_there_is() -> None:
+    """Newcomer 10: 2.7 tok/s per user beside 1.6 in total, of one stream."""
+    for step_ms in (7, 380, 900):
+        for steps in (1, 2, 5, 40):
+            meters = Meters()
+            end = stream(meters, (1, 0), step_ms, steps, T0)
+            view = meters.view(end + 190 * MS).tpot
+            assert view.throughput_tok_s == (
+                None if steps == 1 else pytest.approx(view.stream_tok_s)
+            )
 
 
-def test_that_throughput_falls_when_nothing_comes_any_more() -> None:
+def test_that_one_stream_with_drafts_is_all_there_is() -> None:
     meters = Meters()
-    for tenth in range(1, 41):
-        meters.fold(span(T0 + tenth * SECOND // 10, 10**9, 0.1, decoded_tok=8), T0)
-    later = meters.view(T0 + 5 * SECOND).tpot.throughput_tok_s
-    assert later is not None
-    assert later < 50
+    meters.fold(RequestStarted(1, 0, 100, 40, "", T0), T0)
+    for number, brought in enumerate((4, 1, 3, 2)):
+        now = T0 + (number + 1) * 100 * MS
+        meters.fold(TokensDelivered(1, "x", (now,), (brought,), now), now)
+    view = meters.view(now).tpot
+    assert view.stream_tok_s == pytest.approx(20)
+    assert view.throughput_tok_s == pytest.approx(20)
+    assert view.span_s == pytest.approx(0.3)
+
+
+def test_that_throughput_counts_every_stream_over_the_same_span() -> None:
+    meters = Meters()
+    end = T0
+    for slot in range(8):
+        end = stream(meters, (slot, slot), 100, 40, T0)
+    view = meters.view(end).tpot
+    assert view.throughput_tok_s == pytest.approx(80)
+    assert view.stream_tok_s == pytest.approx(10)
+
+
+def test_that_nothing_flows_in_total_once_no_stream_delivers() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 100, 40, T0)
+    assert meters.view(end + 3 * SECOND).tpot.throughput_tok_s is None
+
+
+def test_that_the_pause_of_a_change_is_no_gap_and_no_part_of_tpot() -> None:
+    """Newcomer 13: p99 ITL 39,961 ms after an Apply in the middle of an answer."""
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 20, T0)
+    done = end + 2 * SECOND
+    change = msgspec.structs.replace(applied(slots=2), seconds=1.9)
+    meters.fold(change, done)
+    late = end + 10 * MS  # a step from before whose tokens arrive after the change
+    meters.fold(TokensDelivered(1, "x", (late,), (1,), late), done)
+    for number in range(10):  # the text was computed again for 30 s
+        now = done + 30 * SECOND + number * 20 * MS
+        meters.fold(TokensDelivered(1, "x", (now,), (1,), now), now)
+        view = meters.view(now).tpot
+        assert view.itl_p99_s is None or view.itl_p99_s == pytest.approx(0.02, abs=0.011)
+    assert view.tpot_s == pytest.approx(0.02)
+    line = view.streams[0]
+    is_gap = np.isnan(line.tpot_s)
+    pause = line.times_s[is_gap][-1] + now / 1e9
+    assert end / 1e9 < pause < done / 1e9 + 30
+
+
+def test_that_a_live_change_does_not_break_the_line() -> None:
+    meters = Meters()
+    end = stream(meters, (1, 0), 20, 20, T0)
+    change = msgspec.structs.replace(applied(temperature=0.2), cost="live")
+    meters.fold(change, end)
+    now = end + 20 * MS
+    meters.fold(TokensDelivered(1, "x", (now,), (1,), now), now)
+    assert meters.view(now).tpot.tpot_s == pytest.approx(0.02)
 
 
 def test_that_ttft_splits_into_queue_prefill_and_paint() -> None:
@@ -606,3 +660,16 @@ def test_that_requests_and_changes_are_forgotten_in_the_end() -> None:
     view = meters.view(at, Stretch(at / 1e9 + 1, 3600.0))
     assert view.ttft.times_s.size == 7200
     assert len(view.markers) == 256
+
+
+def test_that_a_marker_names_a_draft_model_and_not_whose_home_it_lies_in() -> None:
+    # Charts are saved as pictures and shown to others.
+    before = EngineConfig()
+    after = before.with_values({"draft_model_path": "/home/clara/models/tiny.gguf"})
+    text = change_text(_applied_with(before), _applied_with(after))
+    assert "none → tiny.gguf" in text
+    assert "clara" not in text
+
+
+def _applied_with(config: EngineConfig) -> protocol.Applied:
+    return fake_client.applied(config)

@@ -15,7 +15,7 @@ from widgets.charts.picture import Level, Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
-from widgets.charts.words import milliseconds, number, tok_per_s
+from widgets.charts.words import milliseconds, number, seconds_text, tok_per_s
 from widgets.legend_line import Entry
 
 # More lines than this cannot be told apart; the figures still count every stream.
@@ -95,6 +95,8 @@ class TpotChart(ChartFrame[TpotView]):
             parts.append(f"{tok_per_s(view.stream_tok_s)} per user{which}")
         if view.throughput_tok_s is not None:
             parts.append(f"{tok_per_s(view.throughput_tok_s)} in total")
+        if view.span_s is not None:
+            parts.append(f"over {seconds_text(view.span_s)}")
         if len(view.streams) > _LINES:
             parts.append(f"{len(view.streams) - _LINES} more streams not drawn")
         legend = [
