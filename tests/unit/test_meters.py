@@ -665,7 +665,7 @@ def test_that_requests_and_changes_are_forgotten_in_the_end() -> None:
 def test_that_a_marker_names_a_draft_model_and_not_whose_home_it_lies_in() -> None:
     # Charts are saved as pictures and shown to others.
     before = EngineConfig()
-    after = before.with_values({"draft_model_path": "/home/clara/models/tiny.gguf"})
+    after = before.with_values({"draft_model_path": "/drives/clara/tiny.gguf"})
     text = change_text(_applied_with(before), _applied_with(after))
     assert "none → tiny.gguf" in text
     assert "clara" not in text
