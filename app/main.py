@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
+from app.faults import Faults, FaultsTold
 from app.interrupts import Interrupts
 from app.kept_settings import KeptSettings
 from app.storage.conversation_store import ConversationStore
@@ -41,11 +42,17 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
         sys.stderr.write(sentence + "\n")
         return 1
     app = application()
+    faults = Faults(app)
+    faults.install()
     folders = own_folders()
     kept = KeptSettings(SettingsStore(folders.settings))
     config = kept.start_config(values)
     desk = Desk(config, kept=kept, store=ConversationStore(folders.conversations))
     window = _dressed_window(app, desk, theme)
+    FaultsTold(
+        faults, window.log_wiring, window.banner, window,
+        say=window.say, save_diagnostics=window.diagnostics.ask,
+    )  # fmt: skip
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(window.close)
     desk.open()
@@ -56,6 +63,7 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
         window.engine_wiring.load_demo()
     window.show()
     status = app.exec()
+    faults.remove()
     for sentence in desk.unsaved:
         sys.stderr.write(sentence + "\n")
     return status

@@ -84,8 +84,8 @@ class TuneWiring(QObject):
     # --- What came in -------------------------------------------------------------------
 
     def _on_wanted_changed(self, wanted: EngineConfig) -> None:
-        self._tune.set_values(wanted.values())
         self._refresh_soon()
+        self._tune.set_values(wanted.values())
 
     def _on_applied_changed(self, applied: Applied | None) -> None:
         if applied is not None and applied.model is not None:

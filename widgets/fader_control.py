@@ -51,10 +51,13 @@ class FaderControl(Control):
         self.fader.set_palette(palette)
 
     def _on_moved(self, stop: int, emit: Callable[[Value], None]) -> None:
-        self._value = self.fader.scale.stops[stop]
+        self._value = value = self.fader.scale.stops[stop]
         self._effective = None
-        self.refresh()
-        emit(self._value)
+        try:
+            self.refresh()
+        finally:
+            # Whatever fails to show: what the handle stands at is what the engine must get.
+            emit(value)
 
 
 class NumberControl(FaderControl):
@@ -135,10 +138,13 @@ class ChoiceFaderControl(FaderControl):
     def _menu(self, domain: ChoiceDomain) -> QMenu:
         menu = QMenu(self.button)
         group = QActionGroup(menu)
-        self._actions = [menu.addAction(word) for word in domain.choices]
+        # Made here, not by the menu: PySide may declare dead what Qt made, as soon as a widget goes
+        # that it takes for the owner of this row (one that Qt's focus chain named before it).
+        self._actions = [QAction(word, menu) for word in domain.choices]
         for action in self._actions:
             action.setCheckable(True)
             group.addAction(action)
+            menu.addAction(action)
         group.triggered.connect(self._on_picked)
         return menu
 

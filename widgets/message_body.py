@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX, Palette
@@ -181,8 +181,7 @@ def _text_of(part: TextRun | CodeBlock) -> TextRun | CodeView:
 
 def _order_focus(part: CodeBlock, last: QWidget) -> None:
     """Reach the copy button of ``part`` before ``last``."""
-    before = last.previousInFocusChain()
-    while before is not None and before.focusPolicy() == Qt.FocusPolicy.NoFocus:
-        before = before.previousInFocusChain()
-    if before is not None:
-        QWidget.setTabOrder(before, part.copy_button)
+    # Qt's chain is not asked for what stands before it: PySide takes what it names for a child of
+    # ``last``, and declares dead what belongs to it when ``last`` goes.
+    QWidget.setTabOrder(last, part.copy_button)
+    QWidget.setTabOrder(part.copy_button, last)

@@ -81,10 +81,20 @@ class TunePanel(QFrame):
         return self._sections[group]
 
     def set_values(self, values: Mapping[str, Value]) -> None:
-        """Show the values of all keys that have a row, without a signal."""
+        """Show the values of all keys that have a row, without a signal.
+
+        Raises:
+            ExceptionGroup: If rows failed; all others show their values.
+        """
+        failed = []
         for key, value in values.items():
             if key in self._rows:
-                self._rows[key].set_value(value)
+                try:
+                    self._rows[key].set_value(value)
+                except Exception as error:
+                    failed.append(error)
+        if failed:
+            raise ExceptionGroup("Rows cannot show their values.", failed)
 
     def set_applied_values(self, values: Mapping[str, Value] | None) -> None:
         """Mark on the faders what the engine runs now; None marks nothing."""

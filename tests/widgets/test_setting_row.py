@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.settings.domain import Value
@@ -402,3 +402,49 @@ def test_that_nothing_moves_when_numbers_and_badges_grow(make: Make) -> None:
     row.set_badge("", None)
     assert places() == before
     assert row.badge_text() == ""
+
+
+def test_that_a_row_of_words_outlives_a_widget_that_stood_before_it(
+    shown: Callable[[QWidget], None],
+) -> None:
+    page = QWidget()
+    layout = QVBoxLayout(page)
+    before = QPushButton("before", page)
+    row = SettingRow(BY_KEY["cache_type_v"], page)
+    for widget in (before, row):
+        layout.addWidget(widget)
+    shown(page)
+    # PySide takes each widget that Qt's chain names for a child of the one that was asked.
+    after: QWidget | None = before.nextInFocusChain()
+    while after is not None and after is not before:
+        after = after.nextInFocusChain()
+    del after
+    before.deleteLater()
+    del before
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    recorder = Recorder(row)
+    row.set_value("q8_0")
+    QTest.keyClick(row.fader, Qt.Key.Key_Right)
+    control = row.control
+    assert isinstance(control, ChoiceFaderControl)
+    marked = [action.text() for action in control.button.menu().actions() if action.isChecked()]
+    assert marked == [row.value()] == [control.button.text()]
+    assert recorder.changing == [("cache_type_v", row.value())]
+
+
+def test_that_a_row_that_cannot_show_a_value_still_tells_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = make("cache_type_v")
+    recorder = Recorder(row)
+
+    def fail() -> None:
+        raise LookupError
+
+    monkeypatch.setattr(row.control, "refresh", fail)
+    control = row.control
+    assert isinstance(control, ChoiceFaderControl)
+    with pytest.raises(LookupError):
+        control._on_moved(0, control.committed.emit)
+    first = control.fader.scale.stops[0]
+    assert recorder.changed == [("cache_type_v", first)]

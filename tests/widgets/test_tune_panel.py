@@ -292,3 +292,18 @@ def test_that_a_warning_takes_little_of_the_panel(panel: TunePanel) -> None:
     panel.set_problems((WARNING,))
     QApplication.processEvents()
     assert panel._problems.height() < 14 * STEP_PX
+
+
+def test_that_a_row_that_fails_leaves_no_other_row_behind(
+    panel: TunePanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise LookupError
+
+    keys = [row.key for row in panel.rows()]
+    monkeypatch.setattr(panel.row(keys[0]), "set_value", fail)
+    values = EngineConfig(slots=7, temperature=0.25).values()
+    first = panel.row(keys[0]).value()
+    with pytest.raises(ExceptionGroup):
+        panel.set_values({keys[0]: first, **values})
+    assert {key: panel.row(key).value() for key in keys[1:]} == {k: values[k] for k in keys[1:]}
