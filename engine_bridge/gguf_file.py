@@ -243,6 +243,11 @@ def _refuse_what_is_no_model(header: Header) -> None:
             f"{shown_name(header.path)} names no architecture, so it is no language model that "
             "llama.cpp can run. Choose another file."
         )
+    if kinds[1] != header.line("general.architecture"):
+        raise GgufError(
+            f"{shown_name(header.path)} names an architecture that is no name, so the file is "
+            "damaged. Download it again."
+        )
 
 
 def _quantisation(header: Header, bytes_by_type: Counter[str]) -> str:
@@ -261,7 +266,7 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         bytes_by_type[tensor.type_name] += tensor.bytes
     return ModelFacts(
         path=header.path,
-        name=header.text("general.name").strip() or shown_name(header.path).removesuffix(".gguf"),
+        name=header.name,
         architecture=arch,
         quantisation=_quantisation(header, bytes_by_type),
         file_bytes=file_bytes,

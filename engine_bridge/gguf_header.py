@@ -28,6 +28,9 @@ _MAX_KEPT_NUMBERS_ALL = 65_536
 _MAX_TENSOR_NAME_BYTES = 63
 _MAX_DIMS = 4
 _MAX_INT64 = 2**63 - 1
+# A name of megabytes would be laid out on every button and stored with every answer.
+MAX_LINE_CHARS = 120
+_LINE_READ_CHARS = 1_000
 
 # enum gguf_type: number -> struct code of one value.
 _SCALARS = {
@@ -107,6 +110,17 @@ class Header:
         """The text under ``key``, empty if there is none."""
         value = self.values.get(key)
         return value if isinstance(value, str) else ""
+
+    def line(self, key: str) -> str:
+        """The text under ``key`` as one short line for people, without invisible characters."""
+        words = self.text(key)[:_LINE_READ_CHARS].split()
+        said = " ".join("".join(filter(str.isprintable, word)) for word in words).strip()
+        return said if len(said) <= MAX_LINE_CHARS else said[: MAX_LINE_CHARS - 1] + "…"
+
+    @property
+    def name(self) -> str:
+        """What the model calls itself; where it says nothing, its file's name."""
+        return self.line("general.name") or shown_name(self.path).removesuffix(".gguf")
 
     def number(self, key: str, default: int = 0) -> int:
         """The whole number under ``key``; of an array of numbers, the largest."""

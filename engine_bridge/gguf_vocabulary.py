@@ -146,7 +146,7 @@ def _vocabulary(header: Header, kind: _Kind, texts: bytes) -> Vocabulary:
     bos = _NO_TOKEN if is_bpe and pre in _PRE_WITHOUT_BOS_TOKEN else kind.bos
     adds_bos = bool(header.number(_ADDS_BOS, kind.adds_bos or (is_bpe and pre in _PRE_WITH_BOS)))
     return Vocabulary(
-        name=header.text("general.name").strip() or shown_name(header.path).removesuffix(".gguf"),
+        name=header.name,
         kind=kind.name,
         size=size,
         adds_bos=adds_bos or (is_bpe and pre in _PRE_ALWAYS_WITH_BOS),

@@ -139,7 +139,7 @@ def read_header_facts(path: str | os.PathLike[str]) -> HeaderFacts:
     mix: Counter[str] = Counter()
     for tensor in model.tensors:
         mix[tensor.type_name] += tensor.bytes
-    licence = header.text("general.license") or header.text("general.license.name")
+    licence = header.line("general.license") or header.line("general.license.name")
     return HeaderFacts(
         name=facts.name,
         architecture=facts.architecture,
@@ -165,5 +165,5 @@ def read_header_facts(path: str | os.PathLike[str]) -> HeaderFacts:
         is_mla=facts.is_mla,
         vocab=facts.vocab,
         has_chat_template=bool(facts.chat_template),
-        licence=licence.strip()[:_LONGEST_LICENCE],
+        licence=licence[:_LONGEST_LICENCE],
     )

@@ -140,3 +140,24 @@ def test_that_windows_follow_llama_cpp(
 ) -> None:
     facts = facts_of(tmp_path, of_architecture(arch, block_count=layers, **changes))
     assert (facts.window_tok, facts.windowed_layers) == expected
+
+
+def test_that_a_name_is_one_short_line(tmp_path: Path) -> None:
+    """It stands on buttons and with every stored answer, and whoever made the file wrote it."""
+    for written, shown in (
+        ("  Two \n lines\t", "Two lines"),
+        ("gnp\u202e.live\0 \u200bx", "gnp.live x"),
+        ("\u202e \u200b", "small"),
+        ("世界 🦙", "世界 🦙"),
+        ("word " * 400_000, "word " * 23 + "word…"),
+    ):
+        values = llama_values() | {"general.name": written, "general.license": written}
+        facts = facts_of(tmp_path, values)
+        assert facts.name == shown
+        assert "\n" not in facts.licence
+
+
+def test_that_an_architecture_of_megabytes_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(GgufError, match="is no name") as caught:
+        facts_of(tmp_path, llama_values() | {"general.architecture": "llama" * 100_000})
+    assert len(str(caught.value)) < 200
