@@ -10,13 +10,13 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QMenu, QTabWidget, QWidget
 
+from app.dock_sizes import COLUMNS, DockSizes, extent_of, way_of
 from resources.tokens import Palette
 from widgets.dock_grip import DockGrip
 
 Area = Qt.DockWidgetArea
 # Raised when docks get other names: what an older version kept would put them wrongly.
 _LAYOUT_VERSION = 1
-COLUMNS = (Area.LeftDockWidgetArea, Area.RightDockWidgetArea)
 _SIDES = (("left", Area.LeftDockWidgetArea), ("right", Area.RightDockWidgetArea),
           ("top", Area.TopDockWidgetArea), ("bottom", Area.BottomDockWidgetArea))  # fmt: skip
 
@@ -35,10 +35,12 @@ class Docks(QObject):
 
     Signals:
         arranged: A dock was moved, shown, hidden or let float.
+        settled: All docks have their sizes after such a change, or in type of another size.
         reset_requested: The places of the first start are wanted.
     """
 
     arranged = Signal()
+    settled = Signal()
     reset_requested = Signal()
 
     def __init__(self, window: QMainWindow) -> None:
@@ -46,6 +48,8 @@ class Docks(QObject):
         super().__init__(window)
         self._window = window
         self._docks: dict[str, _Dock] = {}
+        self._sizes = DockSizes(window)
+        self._sizes.settled.connect(self.settled)
         window.setDockOptions(
             QMainWindow.DockOption.AllowNestedDocks | QMainWindow.DockOption.AllowTabbedDocks
         )
@@ -93,6 +97,8 @@ class Docks(QObject):
         dock.topLevelChanged.connect(grip.set_floating)
         for signal in (dock.topLevelChanged, dock.dockLocationChanged, dock.visibilityChanged):
             signal.connect(self._on_arranged)
+        if size_px:
+            self._sizes.watch(name, dock)
         return dock
 
     def names(self) -> tuple[str, ...]:
@@ -134,12 +140,9 @@ class Docks(QObject):
         if is_shown:
             self.show(name)
             return
-        sizes = self._sizes_beside(name)
-        way = self._way_of(self._docks[name].widget)
         self._docks[name].widget.hide()
         # Qt would give the room to the neighbour; it belongs to the conversation.
-        if sizes:
-            self._window.resizeDocks(list(sizes), list(sizes.values()), way)
+        self._sizes.apply()
 
     def toggle(self, name: str) -> None:
         """Close a dock that is open, open one that is closed."""
@@ -157,6 +160,7 @@ class Docks(QObject):
         """Make a window of its own of a dock, or put it back."""
         self._docks[name].widget.setFloating(is_floating)
         self.show(name)
+        self._sizes.apply()
 
     def holder_of(self, widget: QWidget | None) -> str:
         """Name of the dock that ``widget`` stands in; empty where it stands in none."""
@@ -207,6 +211,7 @@ class Docks(QObject):
 
     def set_sizes(self) -> None:
         """Give every dock that is shown the size it has at first."""
+        self._sizes.forget()
         self._size([name for name in self._docks if self.is_shown(name)])
 
     def save(self) -> str:
@@ -224,7 +229,10 @@ class Docks(QObject):
             state = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             return False
-        return bool(state) and self._window.restoreState(state, _LAYOUT_VERSION)
+        if not state or not self._window.restoreState(state, _LAYOUT_VERSION):
+            return False
+        self._sizes.forget()
+        return True
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours for the grips."""
@@ -237,38 +245,27 @@ class Docks(QObject):
             sizes = {}
             for name in names:
                 dock = self._docks[name]
-                has, wanted = self._extent(dock.widget), dock.size_px or self._hint(dock.widget)
-                if self._way_of(dock.widget) is orientation and not (is_least and has >= wanted):
+                if way_of(self._window, dock.widget) is not orientation:
+                    continue
+                has, wanted = extent_of(self._window, dock.widget), self._first_size(name)
+                if not (is_least and has >= wanted):
                     sizes[name] = wanted
             if sizes:
                 docks = [self._docks[name].widget for name in sizes]
                 self._window.resizeDocks(docks, list(sizes.values()), orientation)
+                self._sizes.want(sizes)
 
-    def _sizes_beside(self, name: str) -> dict[QDockWidget, int]:
-        """The docks that share an area with ``name``, with their widths or heights."""
-        gone = self._docks[name].widget
-        area = self._window.dockWidgetArea(gone)
-        others = [self._docks[other].widget for other in self._docks if other != name]
-        return {
-            dock: self._extent(dock)
-            for dock in others
-            if dock.isVisible()
-            and not dock.isFloating()
-            and self._window.dockWidgetArea(dock) == area
-        }
-
-    def _way_of(self, dock: QDockWidget) -> Qt.Orientation:
-        """The direction in which a dock takes room from the middle."""
-        is_side = self._window.dockWidgetArea(dock) in COLUMNS
-        return Qt.Orientation.Horizontal if is_side else Qt.Orientation.Vertical
-
-    def _extent(self, dock: QDockWidget) -> int:
-        is_column = self._way_of(dock) is Qt.Orientation.Horizontal
-        return dock.width() if is_column else dock.height()
+    def _first_size(self, name: str) -> int:
+        """The size that a dock had when it was seen last, or that it has at first."""
+        dock = self._docks[name]
+        if not dock.size_px:
+            return self._hint(dock.widget)
+        return self._sizes.wanted(name) or dock.size_px
 
     def _hint(self, dock: QDockWidget) -> int:
         hint = dock.sizeHint()
-        return hint.width() if self._way_of(dock) is Qt.Orientation.Horizontal else hint.height()
+        is_column = way_of(self._window, dock) is Qt.Orientation.Horizontal
+        return hint.width() if is_column else hint.height()
 
     def _place(self, dock: QDockWidget, area: Area) -> None:
         """Beside those already there, as a column at the sides, as a strip above and below."""

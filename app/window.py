@@ -22,6 +22,7 @@ from app.actions import Actions
 from app.chart_wiring import ChartWiring
 from app.chat_actions import ChatActions
 from app.chat_wiring import ChatWiring
+from app.closing import Closing
 from app.coming_back import FRONT, ComingBack
 from app.desk import Desk
 from app.desk_actions import add_desk_actions
@@ -108,6 +109,7 @@ class Window(QMainWindow):
         self.look = Look(theme, keeper, self)
         self._must_restore_again = True
         self._is_closing = False
+        self._closing = Closing(desk, self)
         # A program that is killed has closed no window.
         self._note_soon = QTimer(self)
         self._note_soon.setSingleShot(True)
@@ -122,6 +124,7 @@ class Window(QMainWindow):
         self._add_actions()
         self.docks.reset_requested.connect(self.reset_layout)
         self.docks.arranged.connect(self._on_arranged)
+        self.docks.settled.connect(self._adapt)
         self.set_palette(palette)
         self._restore()
         if theme is not None:
@@ -238,6 +241,9 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember how it stands and end the engine with the window."""
+        if not self._closing.may_close():
+            event.ignore()
+            return
         self._note_soon.stop()
         self._note()
         self._is_closing = True
@@ -315,8 +321,12 @@ class Window(QMainWindow):
         if desk.kept is not None:
             self.tune_wiring.command_wiring.remember(desk.kept)
         self.coming_back = ComingBack(desk, self.chat, self._memory, self)
-        self.files_told = FilesTold(desk, self.log_wiring, self.say, self)
+        is_list_shown = self.conversations.isVisible
+        self.files_told = FilesTold(
+            desk, self.log_wiring, self.say, self, is_list_shown=is_list_shown
+        )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
+        self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
         desk.hardware_measured.connect(self._on_hardware_measured)
 
     def _add_areas(self) -> None:

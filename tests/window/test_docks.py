@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
@@ -15,7 +15,9 @@ from app.docks import Area
 from app.window import Window
 from app.window_memory import Unkept
 from app.window_place import Place
+from resources.tokens import DARK
 from tests.window.conftest import SCREEN
+from widgets.theme import apply_theme
 
 pytestmark = [
     pytest.mark.gui,
@@ -36,6 +38,27 @@ def shown(window: Window) -> set[str]:
     return {name for name in window.docks.names() if window.docks.is_shown(name)}
 
 
+def drag_border(window: Window, name: str, by_px: int) -> None:
+    """Drag the border right of a column at the left."""
+    QApplication.processEvents()
+    stands = window.docks.dock(name).geometry()
+    at = QPoint(stands.right() + 2, stands.center().y())
+    to = at + QPoint(by_px, 0)
+    QTest.mousePress(window, Qt.MouseButton.LeftButton, pos=at)
+    QTest.mouseMove(window, to)
+    QApplication.processEvents()
+    QTest.mouseRelease(window, Qt.MouseButton.LeftButton, pos=to)
+    for _ in range(3):
+        QApplication.processEvents()
+
+
+def settled(window: Window, qtbot: QtBot) -> None:
+    """Wait until the docks have their sizes."""
+    with qtbot.waitSignal(window.docks.settled):
+        window.docks._sizes.settle_soon()
+    QApplication.processEvents()
+
+
 def place_of(window: Window) -> Place:
     stands = window.geometry()
     return Place(stands.x(), stands.y(), stands.width(), stands.height())
@@ -47,9 +70,9 @@ def test_that_a_moved_closed_and_resized_layout_comes_back(
     kept = Unkept()
     first = make_window(kept)
     first.setGeometry(40, 60, 1300, 760)
+    drag_border(first, "tune", 420 - first.tune.width())
     first.docks.move("live", Area.LeftDockWidgetArea)
     first.docks.set_shown("command", False)
-    first.resizeDocks([first.docks.dock("tune")], [420], Qt.Orientation.Horizontal)
     QApplication.processEvents()
     assert first.tune.width() == 420
     second = make_window(kept_after(first, kept))
@@ -212,3 +235,66 @@ def test_that_a_panel_that_closes_gives_its_room_to_the_conversation(
     window.docks.set_shown(name, False)
     QApplication.processEvents()
     assert (window.tune.width(), window.chat.width(), window.chat.height()) == before
+
+
+def test_that_a_panel_that_floats_gives_its_room_to_the_conversation(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    settled(window, qtbot)
+    tune_px, chat_px = window.tune.width(), window.chat.width()
+    window.docks.dock("live").setFloating(True)  # as a double click on its grip does
+    settled(window, qtbot)
+    assert window.tune.width() == tune_px
+    assert window.chat.width() > chat_px
+    window.docks.set_floating("live", False)
+    settled(window, qtbot)
+    assert (window.tune.width(), window.chat.width()) == (tune_px, chat_px)
+
+
+def test_that_a_panel_that_folds_gives_its_room_to_the_conversation(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    settled(window, qtbot)
+    before = (window.tune.width(), window.chat.width(), window.live.width())
+    window.resize(NARROW, window.height())
+    settled(window, qtbot)
+    assert window.is_folded
+    assert window.tune.width() == before[0]
+    window.resize(WIDE, window.height())
+    settled(window, qtbot)
+    assert (window.tune.width(), window.chat.width(), window.live.width()) == before
+
+
+def test_that_a_border_that_was_dragged_stays_there(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    settled(window, qtbot)
+    dragged_px = window.tune.width() + 37
+    drag_border(window, "tune", 37)
+    assert window.tune.width() == dragged_px
+    window.docks.set_floating("live", True)
+    settled(window, qtbot)
+    assert window.tune.width() == dragged_px
+    window.docks.set_shown("live", False)
+    window.docks.set_shown("log", True)
+    settled(window, qtbot)
+    assert window.tune.width() == dragged_px
+
+
+def test_that_type_that_was_large_for_a_while_leaves_the_layout_as_it_was(
+    make_window: Callable[..., Window], qtbot: QtBot, qapp: QApplication
+) -> None:
+    window = make_window()
+    settled(window, qtbot)
+    before = (window.tune.width(), window.chat.width(), window.live.width(), window.is_folded)
+    for scale in (1.3, 2.0, 1.0):
+        apply_theme(qapp, DARK, scale)
+        settled(window, qtbot)
+        if scale == 2.0:
+            assert window.is_folded
+    assert (window.tune.width(), window.chat.width(), window.live.width(), window.is_folded) == (
+        before
+    )
