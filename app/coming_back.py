@@ -26,7 +26,10 @@ class ComingBack(QObject):
 
     def front(self) -> str:
         """Id of the conversation in front; that of the last time until they are all back."""
-        return self._tabs.current_id() if self._is_back else self._memory.text(FRONT)
+        keeping, current = self._desk.keeping, self._tabs.current_id()
+        # One that will not come back is no front: another window may have noted a better one.
+        is_known = self._is_back and (keeping is None or keeping.is_kept(current))
+        return current if is_known else self._memory.text(FRONT)
 
     def list_again(self) -> None:
         """Another copy of the program may have been at work."""

@@ -10,6 +10,7 @@ import time
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chats import Chats, Request
+from app.conversation import Conversation
 from app.keeping import Keeping
 from app.kept_settings import KeptSettings
 from app.last_folder import LastFolder
@@ -68,11 +69,14 @@ class Desk(QObject):
         self.chats = Chats(self.client, self)
         self.keeping = Keeping(self.chats, store, self) if store is not None else None
         self._is_reopening = self.keeping is not None
+        self._left_alone: list[str] = []
         if self.keeping is not None:
             self.keeping.reopening_finished.connect(self._on_reopened)
+            self.keeping.opened.connect(self._on_opened)
         if kept is not None:
             self.session.wanted_changed.connect(kept.note_wanted)
-            self.chats.answer_opened.connect(self._note_open_conversations)
+            self.chats.conversation_touched.connect(self._note_open_conversations)
+            self.chats.conversation_closed.connect(self._note_open_conversations)
         self.hello: Hello | None = None
         self.drafted_tok = 0
         self.accepted_tok = 0
@@ -108,10 +112,10 @@ class Desk(QObject):
         """
         if self._is_closed:
             return
+        self._note_open_conversations()
         self._is_open, self._is_closed = False, True
         self._hardware_timer.stop()
         self._sampler.stop()
-        self._note_open_conversations()
         # Before the engine ends: its end is no news about an answer that was under way.
         keepers = (self.keeping, self.kept)
         sentences = [keeper.close() for keeper in keepers if keeper is not None]
@@ -147,12 +151,26 @@ class Desk(QObject):
 
     def _on_reopened(self, _: int) -> None:
         self._is_reopening = False
+        if self.keeping is not None:
+            self._left_alone = list(self.keeping.left_alone)
         self._note_open_conversations()
 
+    def _on_opened(self, conversation: Conversation) -> None:
+        """What another window had is this one's now, to be kept and closed as all others."""
+        if conversation.id in self._left_alone:
+            self._left_alone.remove(conversation.id)
+        # Once it has its tab.
+        QTimer.singleShot(0, self, self._note_open_conversations)
+
     def _note_open_conversations(self, _: str = "") -> None:
-        """Those in which something was said come back with the next start."""
-        if self.kept is not None and not self._is_reopening:
-            self.kept.open_conversations = [c.id for c in self.chats.conversations() if c.tree]
+        """Those that are stored come back with the next start.
+
+        What another window has stays remembered for it: only what is closed here is taken out.
+        """
+        if self.kept is None or self.keeping is None or self._is_reopening or self._is_closed:
+            return
+        here = [c.id for c in self.chats.conversations() if self.keeping.is_kept(c.id)]
+        self.kept.open_conversations = list(dict.fromkeys((*self._left_alone, *here)))
 
     def _on_plan_changed(self, plan: MemoryPlan | None) -> None:
         applied = self.session.applied

@@ -6,6 +6,7 @@ disk, another searches. The GUI thread waits for neither.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.chats import Chats
 from app.conversation import Conversation
+from app.reopening import Reopened, elsewhere_sentence, reopened
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_export import Kind, exported
 from app.storage.conversation_store import ConversationStore, Opened
@@ -41,7 +43,9 @@ class Keeping(QObject):
         entry_changed: The ``ConversationEntry`` of a conversation that was just written.
         search_finished: What was searched for, the list of ``SearchHit``.
         opened: A ``Conversation`` to be adopted and shown; one that is open already, too.
-        reopening_finished: How many of the conversations of the last time were opened.
+        reopening_finished: How many of the conversations of the last time were opened; those that
+            were not, but are still there, are in ``left_alone`` by then.
+        gone_found: How many of the last time are not there any more.
         deleted: Conversation id, title: it is in the trash; where it is open, close it.
         restored: Conversation id: it is out of the trash again.
         exported: The path of the file.
@@ -55,6 +59,7 @@ class Keeping(QObject):
     search_finished = Signal(str, object)
     opened = Signal(object)
     reopening_finished = Signal(int)
+    gone_found = Signal(int)
     deleted = Signal(str, str)
     restored = Signal(str)
     exported = Signal(str)
@@ -69,6 +74,7 @@ class Keeping(QObject):
         super().__init__(parent)
         self._chats = chats
         self._store = store
+        self._left_alone: tuple[str, ...] = ()
         self._touched: dict[str, Conversation] = {}
         self._opening: set[str] = set()
         self._is_writing = False
@@ -136,27 +142,22 @@ class Keeping(QObject):
 
     def reopen(self, conversation_ids: Sequence[str]) -> None:
         """Open those of the last time, in their order, but for those another window has."""
+        self._do(lambda: reopened(self._store, conversation_ids), self._on_reopened)
 
-        def read() -> tuple[list[Conversation], list[str]]:
-            found, sentences = [], []
-            for conversation_id in conversation_ids:
-                try:
-                    opened = self._store.open(conversation_id)
-                except StorageError as error:
-                    sentences.append(str(error))
-                else:
-                    if not opened.is_copy:
-                        found.append(opened.conversation)
-            return found, sentences
+    @property
+    def left_alone(self) -> tuple[str, ...]:
+        """Ids of the last time that another window has, or that could not be read this time."""
+        return self._left_alone
 
-        def tell(result: tuple[list[Conversation], list[str]]) -> None:
-            for conversation in result[0]:
-                self.opened.emit(conversation)
-            for sentence in result[1]:
-                self.failed.emit(sentence)
-            self.reopening_finished.emit(len(result[0]))
+    def is_kept(self, conversation_id: str) -> bool:
+        """Whether an open conversation is stored or about to be; a copy nobody touched is not."""
+        return conversation_id in self._touched or self._store.is_kept(conversation_id)
 
-        self._do(read, tell)
+    @property
+    def unsaved_titles(self) -> tuple[str, ...]:
+        """Titles of the conversations whose last words are in no file yet."""
+        self._note()
+        return self._store.unwritten_titles()
 
     def rename(self, conversation_id: str, name: str) -> None:
         """Give it a title; an empty one takes its first words again."""
@@ -209,6 +210,33 @@ class Keeping(QObject):
 
         self._do(read, self._on_imported)
 
+    def save_now(self, timeout_s: float = _CLOSE_S) -> str:
+        """Write what is new; waits at most so long for the disk.
+
+        Returns:
+            Why something is not saved; empty if all is.
+        """
+        if self._is_closed:
+            return ""
+        self._note()
+        if not self._store.has_unwritten:
+            return ""
+        sentences: list[str] = []
+        is_done = threading.Event()
+
+        def save() -> None:
+            try:
+                self._store.flush()
+            except StorageError as error:
+                sentences.append(str(error))
+            finally:
+                is_done.set()
+
+        self._writer.do(save)
+        if not is_done.wait(timeout_s):
+            return _TOO_SLOW
+        return sentences[0] if sentences else ""
+
     def close(self, timeout_s: float = _CLOSE_S) -> str:
         """Write what is new and end; waits at most about so long for the disk.
 
@@ -239,6 +267,19 @@ class Keeping(QObject):
         return sentences[0] if sentences else ""
 
     # --- Inside -------------------------------------------------------------------------
+
+    def _on_reopened(self, result: Reopened) -> None:
+        self._left_alone = (*result.elsewhere, *result.unread)
+        for conversation in result.opened:
+            self.opened.emit(conversation)
+        if result.unread:
+            more = len(result.unread) - 1
+            self.failed.emit(result.why + (f" {more:,} more could not be opened." if more else ""))
+        if result.elsewhere:
+            self.noted.emit(elsewhere_sentence(len(result.elsewhere)))
+        if result.gone:
+            self.gone_found.emit(result.gone)
+        self.reopening_finished.emit(len(result.opened))
 
     def _on_imported(self, conversation: Conversation) -> None:
         self.opened.emit(conversation)

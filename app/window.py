@@ -124,7 +124,6 @@ class Window(QMainWindow):
         self._add_actions()
         self.docks.reset_requested.connect(self.reset_layout)
         self.docks.arranged.connect(self._on_arranged)
-        self.docks.settled.connect(self._adapt)
         self.set_palette(palette)
         self._restore()
         if theme is not None:
@@ -326,7 +325,6 @@ class Window(QMainWindow):
             desk, self.log_wiring, self.say, self, is_list_shown=is_list_shown
         )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
-        self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
         desk.hardware_measured.connect(self._on_hardware_measured)
 
     def _add_areas(self) -> None:

@@ -45,7 +45,9 @@ class Toast(QLabel):
         if watched is self._over and event.type() == QEvent.Type.Resize:
             self._place()
         elif watched is self._over and event.type() == QEvent.Type.Close:
+            # Hidden as well: the window may refuse to close, and nobody would end it then.
             self._end.stop()
+            self.hide()
         return super().eventFilter(watched, event)
 
     def mousePressEvent(self, _: object) -> None:

@@ -7,6 +7,7 @@ does. Holds no widget.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 import uuid
@@ -80,6 +81,15 @@ class ConversationStore:
     def has_unwritten(self) -> bool:
         """Whether something is noted that no file has yet."""
         return any(writer.has_pending for _, writer in self._open_writers())
+
+    def is_kept(self, conversation_id: str) -> bool:
+        """Whether a conversation that is open here has a file, or is to get one. No waiting."""
+        writer = self._writers.get(conversation_id)
+        return writer is not None and bool(writer.written_bytes or writer.has_pending)
+
+    def unwritten_titles(self) -> tuple[str, ...]:
+        """Of what conversations something is noted that no file has yet. No waiting."""
+        return tuple(w.entry().title for _, w in self._open_writers() if w.has_pending)
 
     def flush(self) -> tuple[str, ...]:
         """Write all that is noted.
@@ -199,6 +209,16 @@ class ConversationStore:
                 return self._take_over(conversation_id, path)
             except BusyError:
                 return self._copy(self._folder.read(conversation_id).state, _GOES_ON)
+
+    def is_gone(self, conversation_id: str) -> bool:
+        """Whether the folder is there and can be looked into, but has no such conversation."""
+        try:
+            path = self._folder.path_of(conversation_id)
+            return path.parent.is_dir() and not os.path.lexists(path)
+        except StorageError:
+            return True  # no file can have that name
+        except OSError:
+            return False
 
     def read(self, conversation_id: str) -> Conversation:
         """A conversation as it is, for a search or an export; it is not kept by this window.
