@@ -124,6 +124,7 @@ class Window(QMainWindow):
         self._add_actions()
         self.docks.reset_requested.connect(self.reset_layout)
         self.docks.arranged.connect(self._on_arranged)
+        self.docks.settled.connect(self._adapt)
         self.set_palette(palette)
         self._restore()
         if theme is not None:
