@@ -15,6 +15,7 @@ from app.conversation import Conversation
 from app.desk import Desk
 from app.figures import answer_figures, end_text
 from app.link_asking import ask_to_open
+from app.retrying import Retrying
 from app.storage.conversation_export import to_markdown
 from app.turn_records import branch_of, records_of
 from engine_bridge.protocol import Applied, RequestFinished, RequestStarted
@@ -28,6 +29,7 @@ _COMPLETION_NOTE = (
     "This is a base model without a chat template: it continues your text instead of answering it."
 )
 
+_WAITS = "This answer goes on as soon as the engine has its model again."
 _NO_MODEL = "Load a model first: Ctrl+O opens a file."
 
 
@@ -36,9 +38,11 @@ class ChatWiring(QObject):
 
     Signals:
         model_dropped: Path of a model file that was dropped on a conversation.
+        engine_wanted: The engine is not running, and an answer waits for it.
     """
 
     model_dropped = Signal(str)
+    engine_wanted = Signal()
 
     def __init__(self, desk: Desk, tabs: ChatTabs, parent: QObject) -> None:
         """Connect ``tabs`` to the conversations of ``desk`` and open the first one."""
@@ -67,6 +71,10 @@ class ChatWiring(QObject):
         desk.session.work_changed.connect(self._on_work_changed)
         desk.client.engine_died.connect(self._on_engine_died)
         desk.engine_said_hello.connect(self._on_engine_said_hello)
+        self._retrying = Retrying(desk, lambda: self._no_engine_reason is None, self)
+        self._retrying.engine_wanted.connect(self.engine_wanted)
+        self._retrying.waiting_began.connect(self._on_waiting_began)
+        self._retrying.given_up.connect(self._on_given_up)
         self.open_conversation()
 
     def open_conversation(self) -> str:
@@ -108,8 +116,8 @@ class ChatWiring(QObject):
         view = self._tabs.conversation(name)
         view.sent.connect(partial(self._on_sent, name))
         view.stop_requested.connect(partial(chats.stop, name))
-        view.continue_requested.connect(partial(chats.go_on, name))
-        view.retry_requested.connect(partial(chats.go_on, name))
+        view.continue_requested.connect(partial(self._retrying.go_on, name))
+        view.retry_requested.connect(partial(self._retrying.go_on, name))
         view.repair_requested.connect(partial(self._on_repair_requested, name))
         view.first_painted.connect(partial(chats.note_painted, name))
         view.link_activated.connect(partial(ask_to_open, self._tabs.window()))
@@ -245,11 +253,18 @@ class ChatWiring(QObject):
             self._desk.session.repair(problem)
             self._desk.session.apply()
 
+    def _on_waiting_began(self, conversation_id: str) -> None:
+        self._tabs.conversation(conversation_id).set_error(_WAITS, can_retry=False)
+
+    def _on_given_up(self, conversation_id: str, sentence: str) -> None:
+        self._tabs.conversation(conversation_id).set_error(sentence)
+
     def _on_title_changed(self, conversation_id: str, title: str) -> None:
         self._tabs.set_title(conversation_id, title)
 
     def _on_conversation_closed(self, conversation_id: str) -> None:
         self.context.forget(conversation_id)
+        self._retrying.forget(conversation_id)
         self._attaching.forget(self._tabs.conversation(conversation_id))
         self._chats.close(conversation_id)
         self._repairs.pop(conversation_id, None)

@@ -32,6 +32,9 @@ from engine_bridge.protocol import (
 
 # Request numbers of chats begin here, so that they never meet those of loads.
 _FIRST_REQUEST = 1_000_000
+_ENDED = "The engine ended during this answer. What it said is kept."
+_NOT_RUNNING = "The engine was not running, so nothing was answered."
+_QUIT = "You closed the program during this answer."
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Request:
         sent_ns: When the user pressed Enter.
         is_continuing: The answer had begun before.
         thought_before_tok: Tokens of it that were thought before.
+        end_before: How it had ended before, its figures and its note.
         first_token_ns: When the engine had the first token, 0 before.
         arrived_ns: When its text arrived here, 0 before.
         painted_ns: When it was painted, 0 before.
@@ -54,6 +58,7 @@ class Request:
     sent_ns: int
     is_continuing: bool = False
     thought_before_tok: int = 0
+    end_before: tuple[str, str, str] = ("failed", "", _NOT_RUNNING)
     first_token_ns: int = 0
     arrived_ns: int = 0
     painted_ns: int = 0
@@ -252,15 +257,28 @@ class Chats(QObject):
         if conversation.is_answering or not conversation.turns:
             return
         conversation.drop_empty_answer()
-        is_continuing = conversation.turns[-1].role == "assistant"
+        last = conversation.turns[-1]
+        before = (last.end, last.figures, last.note) if last.role == "assistant" else None
         conversation.open_answer(self.model_name)
-        self._request(conversation, time.perf_counter_ns(), is_continuing=is_continuing)
+        self._request(
+            conversation,
+            time.perf_counter_ns(),
+            is_continuing=before is not None,
+            end_before=before or Request.end_before,
+        )
 
     def stop(self, conversation_id: str) -> None:
         """Cancel the answer under way; what it said stays."""
         for request in self._requests.values():
             if request.conversation.id == conversation_id:
                 self._client.send(Cancel(request.number))
+
+    def end_all(self) -> None:
+        """The user closes the program: answers under way are over, and their note says why."""
+        for request in self._requests.values():
+            request.conversation.finish("cancelled", note=_QUIT)
+            self.conversation_touched.emit(request.conversation.id)
+        self._requests.clear()  # what the engine still says is for nobody
 
     def note_painted(self, conversation_id: str, painted_ns: int) -> None:
         """The first text of the answer under way was painted."""
@@ -271,8 +289,16 @@ class Chats(QObject):
 
     # --- Inside -------------------------------------------------------------------------
 
-    def _request(self, conversation: Conversation, sent_ns: int, *, is_continuing: bool) -> None:
+    def _request(
+        self,
+        conversation: Conversation,
+        sent_ns: int,
+        *,
+        is_continuing: bool,
+        end_before: tuple[str, str, str] = Request.end_before,
+    ) -> None:
         request = Request(next(self._request_numbers), conversation, sent_ns, is_continuing)
+        request.end_before = end_before
         if conversation.last is not None:
             request.thought_before_tok = conversation.last.think_tok
         self._requests[request.number] = request
@@ -293,6 +319,9 @@ class Chats(QObject):
             )
         )
         if not sent:
+            # That the engine is not there says nothing of how the answer had ended.
+            end, figures, note = request.end_before
+            request.conversation.finish(end, figures, note)
             self._fail(request, f"{self._client.refusal} Your text is kept.")
 
     def _on_event_received(self, event: Event) -> None:
@@ -361,4 +390,4 @@ class Chats(QObject):
 
     def _on_engine_died(self, _: object) -> None:
         for request in list(self._requests.values()):
-            self._fail(request, "The engine ended during this answer. What it said is kept.")
+            self._fail(request, _ENDED)

@@ -226,6 +226,7 @@ class ChatView(QWidget):
         if self.is_streaming:
             self.finish_answer("", None, False)
         self._notice = NoticeView(sentence, can_retry=can_retry, repair_text=repair_text)
+        self._show_reason()
         self._notice.retry_requested.connect(self._on_retry)
         self._notice.repair_requested.connect(self.repair_requested)
         self.messages_area.add(self._notice)
@@ -281,9 +282,7 @@ class ChatView(QWidget):
         """Say why nothing can be sent and what to do, or allow sending with None."""
         self._reason = reason
         self.empty.set_reason(reason)
-        self.composer.set_reason(
-            reason, is_said_elsewhere=self._stack.currentWidget() is self.empty
-        )
+        self._show_reason()
         self._show_can_change()
 
     def set_palette(self, palette: Palette) -> None:
@@ -344,6 +343,11 @@ class ChatView(QWidget):
             self._stack.setCurrentWidget(page)
             self.set_enabled_reason(self._reason)
 
+    def _show_reason(self) -> None:
+        """A notice with its way on, or the empty page, says what the composer would say too."""
+        is_said = self._notice is not None or self._stack.currentWidget() is self.empty
+        self.composer.set_reason(self._reason, is_said_elsewhere=is_said)
+
     def _offer_nothing(self) -> None:
         self.set_can_continue(False)
         self._is_resuming = False
@@ -352,6 +356,7 @@ class ChatView(QWidget):
         if self._notice is not None:
             self.messages_area.remove(self._notice)
             self._notice = None
+            self._show_reason()
 
     def _show_activity(self) -> None:
         position = self._queue_position

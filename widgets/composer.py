@@ -263,7 +263,8 @@ class Composer(QWidget):
     def _show_state(self) -> None:
         self.button.setText("Stop" if self._is_busy else "Send")
         set_role(self.button, "" if self._is_busy else "primary")
-        self.button.setToolTip("Stop the answer (Esc)" if self._is_busy else "Send (Enter)")
+        tip = "Stop the answer (Esc)" if self._is_busy else self._reason or "Send (Enter)"
+        self.button.setToolTip(tip)
         has_text = bool(self._chips) or not self.editor.document().isEmpty()
         self.button.setEnabled(self._is_busy or (self._reason is None and has_text))
 

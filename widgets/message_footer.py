@@ -80,7 +80,7 @@ class AnswerFooter(QWidget):
             is_warning: The reason needs a person.
         """
         self._figures_text = figures_text
-        self.figures.setText(_kept_together(figures_text))
+        self._show_figures()
         self.figures.setAccessibleDescription(figures_text)
         self.reason.setText(reason_text or "")
         self.reason.setVisible(bool(reason_text))
@@ -118,6 +118,15 @@ class AnswerFooter(QWidget):
             self._row.setDirection(way)
             at = Qt.AlignmentFlag.AlignRight if is_narrow else Qt.AlignmentFlag.AlignTop
             self._row.setAlignment(self._buttons, at)
+        self._show_figures()
+
+    def _show_figures(self) -> None:
+        """Unbroken items, but where the column is narrower than one of them."""
+        metrics = self.figures.fontMetrics()
+        widest_px = max(map(metrics.horizontalAdvance, self._figures_text.split(" · ")))
+        text = _kept_together(self._figures_text, has_room=widest_px < self.width())
+        if text != self.figures.text():
+            self.figures.setText(text)
 
     def _quiet(self, text: str, tip: str) -> QPushButton:
         button = QPushButton(text)
@@ -127,14 +136,19 @@ class AnswerFooter(QWidget):
         return button
 
 
-def _kept_together(figures: str) -> str:
-    """``figures`` so that a line breaks between two items or at a bracket, not in ``304 new``."""
+def _kept_together(figures: str, *, has_room: bool) -> str:
+    """``figures`` so that a line breaks between two items only, never within ``304 new``.
+
+    Args:
+        figures: As they were given.
+        has_room: A line has room for any item; else it breaks at brackets and commas as well.
+    """
     items = figures.split(" · ")
     # Without the word joiner a line may end behind a slash.
-    kept = (item.replace(" ", "\u00a0").replace("/", "/\u2060") for item in items)
-    # An item that is longer than a narrow column is wide would be cut off.
-    short = (item.replace("\u00a0(", " (").replace(",\u00a0", ", ") for item in kept)
-    return "\u00a0· ".join(short)
+    kept = [item.replace(" ", "\u00a0").replace("/", "/\u2060") for item in items]
+    if not has_room:
+        kept = [item.replace("\u00a0(", " (").replace(",\u00a0", ", ") for item in kept]
+    return "\u00a0· ".join(kept)
 
 
 def _label(name: str) -> QLabel:

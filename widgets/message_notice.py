@@ -47,6 +47,7 @@ class NoticeView(QFrame):
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.retry_button = QPushButton("Try again")
+        self.retry_button.setToolTip("An engine that is not running is started first")
         if not can_retry:  # setVisible(True) would make it a window: it has no parent yet
             self.retry_button.hide()
         self.retry_button.clicked.connect(self.retry_requested)

@@ -81,6 +81,50 @@ def test_that_sending_to_a_dead_engine_says_so(chats: Chats, client: FakeClient)
     assert conversation.turns[0].text == "one"
 
 
+def test_that_trying_again_with_a_dead_engine_keeps_why_the_answer_ended(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    client.event_received.emit(TokensDelivered(sent(client).request_id, "so far", (1,), (1,), 2))
+    client.engine_died.emit(None)
+    ended = conversation.turns[-1].note
+    assert "ended during this answer" in ended
+    client.is_alive = False
+    failures: list[str] = []
+    chats.answer_failed.connect(lambda _, sentence: failures.append(sentence))
+    chats.go_on(conversation.id)
+    assert len(failures) == 1
+    assert (conversation.turns[-1].end, conversation.turns[-1].note) == ("failed", ended)
+
+
+def test_that_what_is_kept_of_a_question_to_a_dead_engine_is_true_later_too(
+    chats: Chats, client: FakeClient
+) -> None:
+    client.is_alive = False
+    conversation = chats.open()
+    chats.send(conversation.id, "one")
+    assert conversation.turns[-1].note == "The engine was not running, so nothing was answered."
+
+
+def test_that_an_answer_cut_by_closing_the_program_says_so(
+    chats: Chats, client: FakeClient
+) -> None:
+    conversation = chats.open()
+    touched: list[str] = []
+    chats.send(conversation.id, "one")
+    number = sent(client).request_id
+    client.event_received.emit(TokensDelivered(number, "so far", (1,), (1,), 2))
+    chats.conversation_touched.connect(touched.append)
+    chats.end_all()
+    last = conversation.turns[-1]
+    assert (last.text, last.note) == ("so far", "You closed the program during this answer.")
+    assert conversation.can_continue
+    assert touched == [conversation.id]
+    client.engine_died.emit(None)  # as the program ends
+    assert last.note == "You closed the program during this answer."
+
+
 def test_that_going_on_after_a_cut_continues_the_answer(chats: Chats, client: FakeClient) -> None:
     conversation = chats.open()
     chats.send(conversation.id, "count")
