@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.desk import Desk
 from engine_bridge.engine_state import DeathReason
+from engine_bridge.metrics.meters import changed_lines
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -23,7 +24,10 @@ from engine_bridge.protocol import (
     Logged,
     Refused,
     RequestFinished,
+    RequestQueued,
+    RequestStarted,
 )
+from engine_bridge.settings.config import EngineConfig
 from widgets.log_line import Level, LogLine, log_lines
 from widgets.log_model import CAPACITY
 from widgets.log_view import LogView
@@ -54,6 +58,8 @@ class LogWiring(QObject):
         self._clock = clock
         self._waiting: deque[LogLine] = deque(maxlen=CAPACITY)
         self._last_death = ""
+        self._config: EngineConfig | None = None
+        self._under_way: set[int] = set()
         self._batch = QTimer(self, singleShot=True, interval=_BATCH_MS)
         self._batch.timeout.connect(self.flush)
         desk.client.event_received.connect(self._on_event_received)
@@ -93,14 +99,29 @@ class LogWiring(QObject):
             self.note(event.text, event.level, ENGINE)
         elif isinstance(event, Refused):
             self._note_refusal(event)
+        elif isinstance(event, RequestQueued | RequestStarted):
+            self._under_way.add(event.request_id)
         elif isinstance(event, RequestFinished):
             self._note_end(event)
+        elif isinstance(event, Applied):
+            self._note_applied(event)
         else:
             sentence = _sentence_on(event)
             if sentence:
                 self.note(sentence)
 
+    def _note_applied(self, event: Applied) -> None:
+        before, self._config = self._config, event.config
+        if event.model is not None:
+            self.note(f"Loaded {event.model.name} in {event.seconds:.2f} s.")
+            return
+        lines = [] if before is None else changed_lines(before, event.config)
+        what = f": {'; '.join(lines)}" if lines else ""
+        self.note(f"Applied in {event.seconds:.2f} s ({event.cost}){what}.")
+
     def _note_refusal(self, event: Refused) -> None:
+        if event.command == "generate":
+            self._under_way.discard(event.request_id)
         if event.is_cancelled:
             self.note(f"The {event.command} was cancelled.")
         elif event.command == "generate":
@@ -110,6 +131,7 @@ class LogWiring(QObject):
             self.note(f"The {event.command} was refused: {event.problem.message}", "warning")
 
     def _note_end(self, event: RequestFinished) -> None:
+        self._under_way.discard(event.request_id)
         timing = event.timing
         level: Level = "warning" if event.reason in ("failed", "pool_full") else "info"
         self.note(
@@ -129,6 +151,10 @@ class LogWiring(QObject):
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._last_death = death_sentence(reason)
         self.note(self._last_death, "error")
+        for request_id in sorted(self._under_way):
+            self.note(f"Request {request_id} ended with the engine, unfinished.", "warning")
+        self._under_way.clear()
+        self._config = None
 
 
 def death_sentence(reason: DeathReason) -> str:
@@ -144,11 +170,14 @@ def _sentence_on(event: Event) -> str:
                 f"Engine {event.pid} is here: llama-cpp-python {event.binding_version}, protocol "
                 f"{event.protocol_version}."
             )
-        case Applied(model=None):
-            return f"Applied in {event.seconds:.2f} s ({event.cost})."
-        case Applied():
-            return f"Loaded {event.model.name} in {event.seconds:.2f} s." if event.model else ""
         case BandwidthMeasured():
-            return f"Memory reads at up to {event.peak_bytes_per_s / 1e9:.1f} GB/s ({event.how})."
+            rate = f"{event.peak_bytes_per_s / 1e9:.1f} GB/s"
+            how = f"{event.how}, best of {event.runs}, spread {100 * event.spread:.0f} %"
+            if event.is_lower_bound:
+                return (
+                    f"Memory reads at {rate} or more ({how}): other programs took the processor "
+                    "meanwhile, so this is a lower bound."
+                )
+            return f"Memory reads at up to {rate} ({how})."
         case _:
             return ""

@@ -408,11 +408,23 @@ class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
 
 
 class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):
-    """Peak read bandwidth of this machine at ``threads``, in bytes per second."""
+    """Peak read bandwidth of this machine at ``threads``, in bytes per second.
+
+    Attributes:
+        peak_bytes_per_s: The best of all runs so far.
+        threads: Threads that read.
+        how: What was measured, in words.
+        runs: Runs so far.
+        spread: (best − worst) / best of the runs that the best one belongs to.
+        is_lower_bound: Other programs took the cores meanwhile: the memory can give more.
+    """
 
     peak_bytes_per_s: float
     threads: int
     how: str
+    runs: int = 1
+    spread: float = 0.0
+    is_lower_bound: bool = False
 
 
 class Logged(_Message, frozen=True, tag="logged"):

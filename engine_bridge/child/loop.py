@@ -16,7 +16,7 @@ from engine_bridge.child.changes import Changes
 from engine_bridge.child.inbox import Arrived, Inbox
 from engine_bridge.child.loader import LoadEnded, RoomWanted
 from engine_bridge.child.prompts import Renderer
-from engine_bridge.child.reports import Reports
+from engine_bridge.child.reports import MeasurePeak, Reports
 from engine_bridge.child.requests import Requests
 from engine_bridge.child.template_check import TemplateChecker
 from engine_bridge.memory_plan import MemoryPlan
@@ -64,7 +64,7 @@ class EngineLoop:
         inbox: Inbox,
         emit: Callable[[Event], None],
         renderer: Renderer,
-        measure_bandwidth: Callable[[int], float] | None = None,
+        measure_bandwidth: MeasurePeak | None = None,
         clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         """Start the worker threads."""

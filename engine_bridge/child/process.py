@@ -15,7 +15,7 @@ from engine_bridge.child.loop import EngineLoop
 from engine_bridge.child.outbox import Outbox
 from engine_bridge.child.planner_thread import PlannerThread
 from engine_bridge.child.template import TemplateError, TemplateRenderer
-from engine_bridge.hardware.read_bandwidth import measure_read_bandwidth
+from engine_bridge.hardware.read_bandwidth import measure_peak_read
 
 
 def serve(commands_fd: int, events_fd: int) -> None:
@@ -34,7 +34,7 @@ def serve(commands_fd: int, events_fd: int) -> None:
 
     outbox = Outbox(events_fd, on_broken=leave)
     inbox = Inbox()
-    loop = EngineLoop(inbox, outbox.put, renderer, measure_read_bandwidth)
+    loop = EngineLoop(inbox, outbox.put, renderer, measure_peak_read)
     planner = PlannerThread(outbox.put, is_busy=loop.is_busy, running=loop.running)
     loop.planner = planner
 

@@ -13,24 +13,40 @@ import psutil
 from engine_bridge.child import llama
 from engine_bridge.child.engine import Engine
 from engine_bridge.child.threads import threads_of
+from engine_bridge.hardware.read_bandwidth import PeakRead
 from engine_bridge.protocol import BandwidthMeasured, Event, Logged, MemoryMeasured
 from engine_bridge.settings.config import EngineConfig
 
 _STEPS_EVERY_NS = 100_000_000
 _MEMORY_EVERY_NS = 1_000_000_000
-# The peak is read at full speed for some tenths of a second: never in the way of an answer, and
-# several times, since another program may disturb one reading but not all.
+# The peak is read at full speed for a second: never in the way of an answer. Where another program
+# took the cores meanwhile it is tried again, some times.
 _QUIET_NS = 1_500_000_000
 _PEAK_EVERY_NS = 20_000_000_000
 _MOST_PEAKS = 5
 
+MeasurePeak = Callable[[int, threading.Event], PeakRead | None]
+"""Measures the peak with a number of threads, and gives up once the event is set."""
+
 
 class _Peak:
-    """What was measured with one number of threads: the best so far, and how often."""
+    """What was measured with one number of threads: the best so far, and how often it was tried."""
 
     def __init__(self) -> None:
-        self.best_bytes_per_s = 0.0
+        self.best: PeakRead | None = None
+        self.tries = 0
         self.runs = 0
+        self.is_sure = False
+
+    def take(self, read: PeakRead) -> bool:
+        """Whether something about the peak is known now that was not before."""
+        self.runs += read.runs
+        was_sure = self.is_sure
+        self.is_sure = was_sure or not read.is_lower_bound
+        is_better = self.best is None or read.bytes_per_s > self.best.bytes_per_s
+        if is_better:
+            self.best = read
+        return is_better or self.is_sure != was_sure
 
 
 class Reports:
@@ -46,7 +62,7 @@ class Reports:
         self,
         emit: Callable[[Event], None],
         clock: Callable[[], int],
-        measure_bandwidth: Callable[[int], float] | None,
+        measure_bandwidth: MeasurePeak | None,
     ) -> None:
         """Nothing is due yet but memory."""
         self._peaks: dict[int, _Peak] = {}
@@ -61,6 +77,7 @@ class Reports:
         self._memory_due_ns = 0
         self._has_news = False
         self._thread: threading.Thread | None = None
+        self._is_wanted_elsewhere = threading.Event()
 
     def note_change(self) -> None:
         """Slots have changed without a step: say so with the next report."""
@@ -95,7 +112,8 @@ class Reports:
             self._emit(self._memory(now))
 
     def close(self) -> None:
-        """Wait for a measurement under way."""
+        """End a measurement under way."""
+        self._is_wanted_elsewhere.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -105,21 +123,23 @@ class Reports:
             return
         if not is_quiet:
             self._quiet_since_ns = now_ns
+            self._is_wanted_elsewhere.set()
         threads, _ = threads_of(config)
         peak = self._peaks.setdefault(threads, _Peak())
         if threads != self._threads:
             self._threads = threads
             self._peak_due_ns = 0
-            if peak.best_bytes_per_s:
-                self._tell_peak(threads, peak)
+            self._tell_peak(threads, peak)
         # The first reading comes at the end of the load: until then no bar has a top.
-        quiet_ns = _QUIET_NS if peak.runs else 0
+        quiet_ns = _QUIET_NS if peak.tries else 0
         if not is_quiet or now_ns < max(self._peak_due_ns, self._quiet_since_ns + quiet_ns):
             return
-        if peak.runs >= _MOST_PEAKS or (self._thread is not None and self._thread.is_alive()):
+        is_enough = peak.is_sure or peak.tries >= _MOST_PEAKS
+        if is_enough or (self._thread is not None and self._thread.is_alive()):
             return
-        peak.runs += 1
+        peak.tries += 1
         self._peak_due_ns = now_ns + _PEAK_EVERY_NS
+        self._is_wanted_elsewhere.clear()
         self._thread = threading.Thread(
             target=self._measure_peak,
             args=(self._measure_bandwidth, threads, peak),
@@ -128,22 +148,31 @@ class Reports:
         )
         self._thread.start()
 
-    def _measure_peak(self, measure: Callable[[int], float], threads: int, peak: _Peak) -> None:
+    def _measure_peak(self, measure: MeasurePeak, threads: int, peak: _Peak) -> None:
         try:
-            read_bytes_per_s = measure(threads)
+            read = measure(threads, self._is_wanted_elsewhere)
         except (MemoryError, ValueError) as error:
-            if peak.runs == 1:
+            if peak.tries == 1:
                 self._emit(Logged("warning", str(error)))
             return
-        if read_bytes_per_s <= peak.best_bytes_per_s:
-            return
-        peak.best_bytes_per_s = read_bytes_per_s
-        if threads == self._threads:  # else it is told when that number is chosen again
+        if read is None:  # a request came: that was no try
+            peak.tries -= 1
+        elif peak.take(read) and threads == self._threads:  # else told when it is chosen again
             self._tell_peak(threads, peak)
 
     def _tell_peak(self, threads: int, peak: _Peak) -> None:
-        how = f"best read by {threads} threads" if threads > 1 else "best read by one thread"
-        self._emit(BandwidthMeasured(peak.best_bytes_per_s, threads, how))
+        if peak.best is None:
+            return
+        self._emit(
+            BandwidthMeasured(
+                peak_bytes_per_s=peak.best.bytes_per_s,
+                threads=threads,
+                how=f"read by {threads} threads" if threads > 1 else "read by one thread",
+                runs=peak.runs,
+                spread=peak.best.spread,
+                is_lower_bound=not peak.is_sure,
+            )
+        )
 
     def _memory(self, now_ns: int) -> MemoryMeasured:
         info = self._process.memory_info()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ _CACHE_MULTIPLE = 8  # read over eight caches' worth: at most an eighth can be a
 _SMALLEST_BYTES = 256 << 20
 _SHARE_OF_AVAILABLE = 8
 _WINDOWS = 6  # the best of about six windows: one disturbed by another program does not count
+# Threads that always want a core get all of it on an idle machine, but for the system's own work.
+_WHOLE_CORES = 0.9
 
 
 def last_level_cache_bytes(cpu_dir: Path = Path("/sys/devices/system/cpu")) -> int:
@@ -42,8 +46,40 @@ def last_level_cache_bytes(cpu_dir: Path = Path("/sys/devices/system/cpu")) -> i
     return sum(size for level, size in level_of.values() if level == deepest)
 
 
-def measure_read_bandwidth(threads: int, seconds: float = 0.3) -> float:
-    """Measure the best multi-threaded read.
+@dataclass(frozen=True)
+class PeakRead:
+    """What several runs read.
+
+    Attributes:
+        bytes_per_s: The best run's.
+        runs: How many there were, at least 1.
+        spread: (best − worst) / best, 0 to 1; 0 for a single run.
+        core_share: Of the time that the best run's threads wanted a core, what they got, 0 to 1.
+    """
+
+    bytes_per_s: float
+    runs: int
+    spread: float
+    core_share: float
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether other programs took the cores even from the best run: the memory gives more."""
+        return self.core_share < _WHOLE_CORES
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: when each piece had been read, and processor time against wall time."""
+
+    ended_s: npt.NDArray[np.float64]
+    core_share: float
+
+
+def measure_peak_read(
+    threads: int, stop: threading.Event, runs: int = 5, seconds: float = 0.2
+) -> PeakRead | None:
+    """Measure the best multi-threaded read of several runs in a row.
 
     Each thread owns memory it touched first (so it lies on its own NUMA node) and takes the largest
     of its numbers, over and over; numpy releases the GIL meanwhile. The whole is at least eight
@@ -51,17 +87,22 @@ def measure_read_bandwidth(threads: int, seconds: float = 0.3) -> float:
 
     Args:
         threads: Reading threads, at least 1; as many as decode uses.
-        seconds: How long to read, above 0. Allocating and touching the memory comes on top.
+        stop: Set by another thread when something else needs the processor: the run under way ends
+            and does not count.
+        runs: How many, at least 1.
+        seconds: How long one reads, above 0. Allocating and touching the memory comes on top.
 
     Returns:
-        Bytes per second in the best sixth of the time.
+        None where not one run could be made to its end.
 
     Raises:
-        ValueError: If ``threads`` or ``seconds`` is out of range.
+        ValueError: If a number is out of range.
         MemoryError: If not even two pieces a thread fit into the memory that is available.
     """
-    if threads < 1 or not seconds > 0:
-        raise ValueError(f"Need a thread and some time to measure, not {threads} and {seconds} s.")
+    if threads < 1 or runs < 1 or not seconds > 0:
+        raise ValueError(
+            f"Need a thread, a run and some time to measure, not {threads}, {runs}, {seconds} s."
+        )
     wanted = max(_SMALLEST_BYTES, _CACHE_MULTIPLE * last_level_cache_bytes())
     whole_bytes = min(wanted, psutil.virtual_memory().available // _SHARE_OF_AVAILABLE)
     pieces = whole_bytes // threads // PIECE_BYTES
@@ -71,8 +112,20 @@ def measure_read_bandwidth(threads: int, seconds: float = 0.3) -> float:
             f"MiB and only {whole_bytes >> 20} MiB can be spared now. Close other programs, or "
             f"choose fewer threads."
         )
-    ended_s = _read_for(threads, pieces, seconds)
-    return best_rate(ended_s, PIECE_BYTES, seconds / _WINDOWS)
+    return best_of(_read(threads, pieces, (runs, seconds), stop), seconds / _WINDOWS)
+
+
+def best_of(made: Sequence[Run], window_s: float) -> PeakRead | None:
+    """What runs come to; the rate of a run is that of its best window.
+
+    Returns:
+        None where no run read anything.
+    """
+    rates = [(best_rate(run.ended_s, PIECE_BYTES, window_s), run.core_share) for run in made]
+    best, share = max(rates, default=(0.0, 0.0))
+    if best <= 0:
+        return None
+    return PeakRead(best, len(rates), (best - min(rates)[0]) / best, share)
 
 
 def best_rate(ended_s: npt.NDArray[np.float64], piece_bytes: int, window_s: float) -> float:
@@ -99,34 +152,55 @@ def best_rate(ended_s: npt.NDArray[np.float64], piece_bytes: int, window_s: floa
     return float(in_window.max()) * piece_bytes / window_s
 
 
-def _read_for(threads: int, pieces: int, seconds: float) -> npt.NDArray[np.float64]:
-    """Read with all threads; when each piece ended, in seconds."""
-    ready = threading.Barrier(threads)
-    ended: list[list[float]] = [[] for _ in range(threads)]
+def _read(threads: int, pieces: int, plan: tuple[int, float], stop: threading.Event) -> list[Run]:
+    """Read with all threads, over and over the same memory; the runs that were not stopped."""
+    runs, seconds = plan
+    together = threading.Barrier(threads)
+    made: list[list[tuple[npt.NDArray[np.float64], float]]] = [[] for _ in range(threads)]
     failed: list[BaseException] = []
 
-    def read(mine: list[float]) -> None:
+    def read(mine: list[tuple[npt.NDArray[np.float64], float]]) -> None:
         try:
             block = np.ones((pieces, PIECE_BYTES // 8), dtype=np.int64)
-            ready.wait()
-            until = time.perf_counter() + seconds
-            while (now := time.perf_counter()) < until:
-                block[len(mine) % pieces].max()
-                mine.append(now)
-            mine.append(time.perf_counter())
+            for _ in range(runs):
+                together.wait()
+                mine.append(_read_once(block, seconds, stop))
         except BaseException as error:
             failed.append(error)
-            ready.abort()  # or the others would wait for this thread for ever
+            together.abort()  # or the others would wait for this thread for ever
 
     workers = [
         threading.Thread(target=read, args=(mine,), name=f"read-bandwidth-{number}")
-        for number, mine in enumerate(ended)
+        for number, mine in enumerate(made)
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     for error in failed:
-        if not isinstance(error, threading.BrokenBarrierError):
+        if not isinstance(error, threading.BrokenBarrierError | _StoppedError):
             raise error
-    return np.concatenate([np.asarray(mine[1:], dtype=np.float64) for mine in ended])
+    return [
+        Run(np.concatenate([ended for ended, _ in each]), float(np.mean([s for _, s in each])))
+        for each in zip(*made, strict=False)  # a stopped run is missing from at least one
+    ]
+
+
+class _StoppedError(Exception):
+    """Something else needs the processor."""
+
+
+def _read_once(
+    block: npt.NDArray[np.int64], seconds: float, stop: threading.Event
+) -> tuple[npt.NDArray[np.float64], float]:
+    """One thread's part of one run: when each piece had been read, and its share of a core."""
+    ended: list[float] = []
+    busy_s, begin_s = time.thread_time(), time.perf_counter()
+    while (now := time.perf_counter()) < begin_s + seconds:
+        if stop.is_set():
+            raise _StoppedError
+        block[len(ended) % len(block)].max()
+        ended.append(now)
+    ended.append(now)
+    share = (time.thread_time() - busy_s) / (now - begin_s)
+    return np.asarray(ended[1:], dtype=np.float64), min(1.0, share)

@@ -6,6 +6,7 @@ Knows spans of steps and peaks; a peak is measured (main memory) or computed (bo
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -26,6 +27,8 @@ from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 
 # Spans come ten times a second while the engine works; a longer silence is a gap.
 _GAP_S = 0.5
+# The peak changes with a measurement or with where the weights lie.
+_PEAKS = 512
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,12 @@ class BandwidthView:
         bytes_per_s: (n,) achieved bandwidth; NaN where nothing was decoded.
         peak_bytes_per_s: Peak of the memory the weights lie in; None where it is not known.
         peak_how: Where the peak comes from, in words, or why there is none.
+        peak_times_s: (m,) the peak over time: corners of its steps, seconds before the right edge.
+        peaks: (m,) bytes per second; NaN where none was known.
+        peak_age_s: How long ago the newest peak of main memory was measured; None for no such one.
+        peak_runs: In how many runs.
+        peak_spread: (best − worst) / best of them.
+        is_lower_bound: Whether other programs took the cores meanwhile.
         last_bytes_per_s: The newest figure.
         last_age_s: Its age.
         mbu: Its share of the peak, 0 to about 1.
@@ -48,11 +57,23 @@ class BandwidthView:
     bytes_per_s: Floats = field(default_factory=lambda: np.zeros(0))
     peak_bytes_per_s: float | None = None
     peak_how: str = ""
+    peak_times_s: Floats = field(default_factory=lambda: np.zeros(0))
+    peaks: Floats = field(default_factory=lambda: np.zeros(0))
+    peak_age_s: float | None = None
+    peak_runs: int = 0
+    peak_spread: float = 0.0
+    is_lower_bound: bool = False
     last_bytes_per_s: float | None = None
     last_age_s: float = math.inf
     mbu: float | None = None
     ceiling_steps_per_s: float | None = None
     step_bytes: float | None = None
+
+    def peak_at(self, time_s: float) -> float | None:
+        """The peak that was in force at a time, seconds before the right edge."""
+        place = int(np.searchsorted(self.peak_times_s, time_s, side="right")) - 1
+        known = self.peaks[place] if place >= 0 else math.nan
+        return None if math.isnan(known) else float(known)
 
 
 class BandwidthMeter:
@@ -62,28 +83,40 @@ class BandwidthMeter:
         """Keep the last ``capacity`` spans as they came, ten a second, and older ones thinned."""
         self._achieved = History(capacity)
         self._last: tuple[float, float, float] | None = None  # time, bytes/s, bytes of a step
-        self._host_peak: tuple[float, str] | None = None
+        self._host_peak: BandwidthMeasured | None = None
+        self._host_peak_s = 0.0
+        # When the peak of what decode reads became another, NaN for none.
+        self._peaks: deque[tuple[float, float]] = deque(maxlen=_PEAKS)
         self._board_peaks: dict[str, tuple[float, str]] = {}
         self._board_names: dict[str, str] = {}
         self._applied: MemoryPlan | None = None
 
-    def set_host_peak(self, event: BandwidthMeasured) -> None:
-        """The measured peak of main memory."""
-        self._host_peak = (event.peak_bytes_per_s, event.how or f"read, {event.threads} threads")
+    @property
+    def host_peak(self) -> BandwidthMeasured | None:
+        """The newest measurement of main memory."""
+        return self._host_peak
 
-    def set_board_peaks(self, snapshots: Iterable[MemorySnapshot]) -> None:
+    def set_host_peak(self, event: BandwidthMeasured, at_s: float) -> None:
+        """The measured peak of main memory."""
+        self._host_peak, self._host_peak_s = event, at_s
+        self._note_peak(at_s)
+
+    def set_board_peaks(self, snapshots: Iterable[MemorySnapshot], at_s: float) -> None:
         """Peaks of boards, by the board's name."""
         for snapshot in snapshots:
             if snapshot.kind == "gpu" and snapshot.peak_bytes_per_s is not None:
                 self._board_peaks[snapshot.name] = (snapshot.peak_bytes_per_s, snapshot.peak_how)
+        self._note_peak(at_s)
 
-    def set_devices(self, devices: Iterable[DeviceFacts]) -> None:
+    def set_devices(self, devices: Iterable[DeviceFacts], at_s: float) -> None:
         """What ggml calls the boards."""
         self._board_names.update({device.name: device.description for device in devices})
+        self._note_peak(at_s)
 
-    def set_applied(self, memory: MemoryPlan | None) -> None:
+    def set_applied(self, memory: MemoryPlan | None, at_s: float) -> None:
         """Where the weights lie now; None when the engine is gone."""
         self._applied = memory
+        self._note_peak(at_s)
 
     def gap(self, at_s: float) -> None:
         """The engine stopped: no line reaches across."""
@@ -106,11 +139,19 @@ class BandwidthMeter:
         peak, how = self._peak()
         times, achieved = thinned(self._achieved.window(stretch.since_s, stretch.until_s), stretch)
         last_s, last, step_bytes = self._last or (-math.inf, None, None)
+        peak_times, peaks = self._peak_steps(stretch)
+        host = self._host_peak if self._reads_main_memory() else None
         return BandwidthView(
             times_s=times,
             bytes_per_s=achieved,
             peak_bytes_per_s=peak,
             peak_how=how,
+            peak_times_s=peak_times,
+            peaks=peaks,
+            peak_age_s=None if host is None else now_s - self._host_peak_s,
+            peak_runs=0 if host is None else host.runs,
+            peak_spread=0.0 if host is None else host.spread,
+            is_lower_bound=host is not None and host.is_lower_bound,
             last_bytes_per_s=last,
             last_age_s=now_s - last_s,
             mbu=mbu(last, peak),
@@ -122,6 +163,39 @@ class BandwidthMeter:
     def state_bytes(self) -> int:
         """Memory its rows take when full."""
         return self._achieved.state_bytes
+
+    def _note_peak(self, at_s: float) -> None:
+        """Keep from when on another peak is in force."""
+        known = self._peak()[0]
+        peak = math.nan if known is None else known
+        before = self._peaks[-1] if self._peaks else (-math.inf, math.nan)
+        if peak != before[1] and not (math.isnan(peak) and math.isnan(before[1])):
+            self._peaks.append((max(at_s, before[0]), peak))
+
+    def _peak_steps(self, stretch: Stretch) -> tuple[Floats, Floats]:
+        """Corners of the peak's line in a stretch: it goes on as it was until it changes."""
+        corners: list[tuple[float, float]] = []
+        for at_s, peak in self._peaks:
+            if at_s > stretch.until_s:
+                break
+            if at_s <= stretch.since_s:
+                corners = [(stretch.since_s, peak)]
+            else:
+                corners += [(at_s, corners[-1][1])] if corners else []
+                corners.append((at_s, peak))
+        corners += [(stretch.until_s, corners[-1][1])] if corners else []
+        steps = np.array(corners, dtype=np.float64).reshape(-1, 2)
+        return steps[:, 0] - stretch.until_s, steps[:, 1]
+
+    def _host(self) -> tuple[float, str] | None:
+        event = self._host_peak
+        return None if event is None else (event.peak_bytes_per_s, event.how)
+
+    def _reads_main_memory(self) -> bool:
+        """Whether the measured peak is in the one that is shown."""
+        devices = () if self._applied is None else self._applied.devices
+        used = [device.name for device in devices if device.weights + device.kv > 0]
+        return not used or any(name.startswith("CPU") for name in used)
 
     def _peak(self) -> tuple[float | None, str]:
         """Peak of the memory that decode reads now, and where the figure comes from."""
@@ -138,10 +212,10 @@ class BandwidthMeter:
             parts.append((size, known[0]))
             hows.append(known[1])
         if not parts:
-            return self._host_peak or (None, "")
+            return self._host() or (None, "")
         return effective_peak_bytes_per_s(parts), " + ".join(dict.fromkeys(hows))
 
     def _peak_of(self, device_name: str) -> tuple[float, str] | None:
         if device_name.startswith("CPU"):
-            return self._host_peak
+            return self._host()
         return self._board_peaks.get(self._board_names.get(device_name, device_name))

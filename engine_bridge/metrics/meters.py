@@ -164,8 +164,9 @@ class Meters:
     def note_memory(self, snapshots: Sequence[MemorySnapshot]) -> None:
         """Take what the sampler read last; the same reading twice counts once."""
         if self.memory.add_snapshots(snapshots):
-            self.bandwidth.set_board_peaks(snapshots)
-            self._note_time(max(snapshot.at_ns for snapshot in snapshots))
+            newest_ns = max(snapshot.at_ns for snapshot in snapshots)
+            self.bandwidth.set_board_peaks(snapshots, newest_ns / 1e9)
+            self._note_time(newest_ns)
 
     def note_plan(self, plan: MemoryPlan | None) -> None:
         """What the faders stand at would take; None where that is not known."""
@@ -177,7 +178,7 @@ class Meters:
         self._applied = None
         self._slot_of.clear()
         self.memory.set_applied(None)
-        self.bandwidth.set_applied(None)
+        self.bandwidth.set_applied(None, now_ns / 1e9)
         self.bandwidth.gap(now_ns / 1e9)
         self.requests.forget_unfinished()
         for stream in self._streams.values():
@@ -258,7 +259,7 @@ class Meters:
 
     def _fold_hello(self, event: Hello, now_ns: int) -> None:
         self.note_engine_gone(now_ns)
-        self.bandwidth.set_devices(event.devices)
+        self.bandwidth.set_devices(event.devices, now_ns / 1e9)
 
     def _fold_applied(self, event: Applied, now_ns: int) -> None:
         text = change_text(self._applied, event)
@@ -273,7 +274,7 @@ class Meters:
         self._applied = event
         self.changes += 1
         self.memory.set_applied(event.memory)
-        self.bandwidth.set_applied(event.memory)
+        self.bandwidth.set_applied(event.memory, now_ns / 1e9)
 
     def _fold_plan_ready(self, event: PlanReady, now_ns: int) -> None:
         self.memory.set_candidate(event.plan)
@@ -305,11 +306,15 @@ class Meters:
         self.bandwidth.add_span(event)
 
     def _fold_memory_measured(self, event: MemoryMeasured, now_ns: int) -> None:
-        self.bandwidth.set_devices(event.devices)
+        self.bandwidth.set_devices(event.devices, now_ns / 1e9)
         self.memory.add_engine_measurement(event)
 
     def _fold_bandwidth_measured(self, event: BandwidthMeasured, now_ns: int) -> None:
-        self.bandwidth.set_host_peak(event)
+        text = peak_change_text(self.bandwidth.host_peak, event)
+        if text:
+            self._markers.append(Marker(now_ns / 1e9, text))
+        self.bandwidth.set_host_peak(event, now_ns / 1e9)
+        self.changes += 1
 
 
 def change_text(before: Applied | None, after: Applied) -> str:
@@ -318,12 +323,26 @@ def change_text(before: Applied | None, after: Applied) -> str:
     if before is None or after.config.model_path != before.config.model_path:
         name = after.model.name if after.model is not None else "the model"
         return f"Loaded {name} ({took})"
-    keys = after.config.changed_from(before.config)
-    lines = [
-        f"{BY_KEY[key].label}: {_worded(before.config, key)} → {_worded(after.config, key)}"
-        for key in keys
-    ]
+    lines = changed_lines(before.config, after.config)
     return "\n".join([*lines, took]) if lines else ""
+
+
+def changed_lines(before: EngineConfig, after: EngineConfig) -> list[str]:
+    """Every setting that differs, ``Parallel slots: 2 → 4``."""
+    return [
+        f"{BY_KEY[key].label}: {_worded(before, key)} → {_worded(after, key)}"
+        for key in after.changed_from(before)
+    ]
+
+
+def peak_change_text(before: BandwidthMeasured | None, after: BandwidthMeasured) -> str:
+    """What a measurement of the peak changed; empty for the first one and for other threads."""
+    if before is None or before.threads != after.threads:
+        return ""
+    figures = [f"{event.peak_bytes_per_s / 1e9:.1f}" for event in (before, after)]
+    if figures[0] == figures[1]:
+        return ""
+    return f"Peak measured again: {figures[0]} → {figures[1]} GB/s (best of {after.runs})"
 
 
 def _worded(config: EngineConfig, key: str) -> str:

@@ -12,6 +12,7 @@ from engine_bridge.child.batcher import Batcher
 from engine_bridge.child.inbox import Inbox
 from engine_bridge.child.loop import EngineLoop
 from engine_bridge.child.prompts import Renderer
+from engine_bridge.child.reports import MeasurePeak
 from engine_bridge.child.template import Rendered
 from engine_bridge.protocol import (
     Applied,
@@ -46,7 +47,7 @@ class InProcess:
     def __init__(
         self,
         renderer: Renderer | None = None,
-        measure_bandwidth: Callable[[int], float] | None = None,
+        measure_bandwidth: MeasurePeak | None = None,
         clock: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         self.events: list[Event] = []

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from engine_bridge.child import llama, loader
+from engine_bridge.hardware.read_bandwidth import PeakRead
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -383,20 +384,26 @@ def _broken_file() -> None:
     raise llama.LlamaError("tensor 'blk.0.attn_q.weight' data is not within the file bounds")
 
 
+def _read(gb_per_s: float, core_share: float = 0.5) -> PeakRead:
+    return PeakRead(gb_per_s * 1e9, 5, 0.04, core_share)
+
+
 class _Peaks:
     """A clock that is put forward, and a machine that reads faster and slower."""
 
-    def __init__(self, *rates: float) -> None:
+    def __init__(self, *reads: PeakRead | None) -> None:
         self.ahead_ns = 0
         self.asked: list[int] = []
-        self._rates = list(rates)
+        self.stops: list[threading.Event] = []
+        self._reads = list(reads)
 
     def clock(self) -> int:
         return time.perf_counter_ns() + self.ahead_ns
 
-    def measure(self, threads: int) -> float:
+    def measure(self, threads: int, stop: threading.Event) -> PeakRead | None:
         self.asked.append(threads)
-        return self._rates.pop(0)
+        self.stops.append(stop)
+        return self._reads.pop(0)
 
     def wait(self, desk: InProcess, seconds: float, runs: int) -> None:
         """Let ``seconds`` pass; until then ``runs`` measurements were to be made."""
@@ -407,17 +414,19 @@ class _Peaks:
             peak.join()
 
 
-def test_that_the_peak_is_measured_in_quiet_moments_and_the_best_counts(
+def test_that_a_busy_machine_is_measured_again_in_quiet_moments_and_the_best_counts(
     few_words_path: Path,
 ) -> None:
-    peaks = _Peaks(5e9, 4e9, 7e9, 6e9, 3e9, 9e9)
+    peaks = _Peaks(*map(_read, (5, 4, 7, 6, 3)), _read(9, 1.0))
     with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
         config = tiny_config(few_words_path)
         desk.load(config)
         desk.answer(random_tokens(8), max_new_tok=2)
-        for runs in range(1, 6):
-            peaks.wait(desk, 21, runs)
-        assert [e.peak_bytes_per_s for e in desk.all_of(BandwidthMeasured)] == [5e9, 7e9]
+        for tries in range(1, 6):
+            peaks.wait(desk, 21, tries)
+        told = desk.all_of(BandwidthMeasured)
+        assert [(e.peak_bytes_per_s, e.runs) for e in told] == [(5e9, 5), (7e9, 15)]
+        assert all(event.is_lower_bound for event in told)
         peaks.ahead_ns += 100 * 10**9
         for _ in range(3):
             desk.inbox.put(Forget("nobody"))
@@ -425,16 +434,46 @@ def test_that_the_peak_is_measured_in_quiet_moments_and_the_best_counts(
         assert peaks.asked == [1] * 5, "often enough"
         desk.apply(config.with_values({"threads": 2}))
         peaks.wait(desk, 2, 6)
-        told = [(e.peak_bytes_per_s, e.threads) for e in desk.all_of(BandwidthMeasured)]
-        assert told[2:] == [(9e9, 2)]
+        two = desk.all_of(BandwidthMeasured)[2]
+        assert (two.peak_bytes_per_s, two.threads, two.is_lower_bound) == (9e9, 2, False)
         desk.apply(config)
         desk.until(lambda: len(desk.all_of(BandwidthMeasured)) == 4)
         assert desk.all_of(BandwidthMeasured)[3].peak_bytes_per_s == 7e9
         assert len(peaks.asked) == 6
 
 
+def test_that_a_peak_of_an_idle_machine_stays_as_it_is(few_words_path: Path) -> None:
+    """Newcomer 11: it rose by itself, from 17.7 to 60.4 GB/s within an hour."""
+    peaks = _Peaks(_read(5, 0.5), _read(20, 0.99))
+    with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
+        desk.load(tiny_config(few_words_path))
+        for tries in (1, 2):
+            peaks.wait(desk, 21, tries)
+        for _ in range(4):
+            peaks.ahead_ns += 100 * 10**9
+            desk.inbox.put(Forget("nobody"))
+            desk.loop.turn()
+        told = [(e.peak_bytes_per_s, e.is_lower_bound) for e in desk.all_of(BandwidthMeasured)]
+        assert told == [(5e9, True), (20e9, False)]
+        assert len(peaks.asked) == 2
+
+
+def test_that_a_request_ends_the_measurement(few_words_path: Path) -> None:
+    peaks = _Peaks(None, _read(20, 0.99))
+    with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
+        desk.load(tiny_config(few_words_path))
+        peaks.wait(desk, 0, 1)
+        assert not peaks.stops[0].is_set()
+        desk.answer(random_tokens(8), max_new_tok=2)
+        assert peaks.stops[0].is_set()
+        assert not desk.all_of(BandwidthMeasured)
+        peaks.wait(desk, 21, 2)
+        assert not peaks.stops[1].is_set()
+        assert len(desk.all_of(BandwidthMeasured)) == 1
+
+
 def test_that_the_peak_is_never_measured_beside_an_answer(few_words_path: Path) -> None:
-    peaks = _Peaks(5e9, 6e9)
+    peaks = _Peaks(_read(5), _read(6))
     with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
         desk.load(tiny_config(few_words_path, ctx_per_slot_tok=4096))
         peaks.wait(desk, 0, 1)  # at the end of the load

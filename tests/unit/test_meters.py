@@ -172,6 +172,43 @@ def test_that_a_split_model_has_the_peak_of_its_slowest_way() -> None:
     assert meters.view(T0).bandwidth.peak_bytes_per_s == pytest.approx(2 / (1 / 50e9 + 1 / 936e9))
 
 
+def test_that_the_line_of_the_peak_begins_where_it_was_known_and_keeps_its_past() -> None:
+    """Newcomer 11: the line was redrawn over the whole past."""
+    meters = Meters()
+    meters.fold(span(T0 - 20 * SECOND, 10**9, 0.1), T0 - 20 * SECOND)
+    meters.fold(BandwidthMeasured(20e9, 2, "read", is_lower_bound=True), T0)
+    meters.fold(BandwidthMeasured(60e9, 2, "read", runs=10), T0 + 40 * SECOND)
+    view = meters.view(T0 + 60 * SECOND).bandwidth
+    assert view.peak_times_s.tolist() == [-60.0, -20.0, -20.0, 0.0]
+    assert view.peaks.tolist() == [20e9, 20e9, 60e9, 60e9]
+    assert [view.peak_at(t) for t in (-70.0, -59.0, -19.0)] == [None, 20e9, 60e9]
+    early = meters.view(T0 + 60 * SECOND, Stretch(T0 / 1e9 + 30, 10)).bandwidth
+    assert early.peak_times_s.tolist() == [-10.0, 0.0]
+    assert early.peaks.tolist() == [20e9, 20e9]
+    assert view.peak_age_s == pytest.approx(20)
+    assert not view.is_lower_bound
+
+
+def test_that_a_peak_never_changes_in_silence() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(20e9, 2, "read"), T0)
+    assert not meters.view(T0).markers
+    meters.fold(BandwidthMeasured(60e9, 2, "read", runs=10), T0 + SECOND)
+    (marker,) = meters.view(T0 + SECOND).markers
+    assert marker.text == "Peak measured again: 20.0 → 60.0 GB/s (best of 10)"
+
+
+def test_that_the_peak_ends_with_a_board_whose_peak_nobody_knows() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(60e9, 2, "read"), T0)
+    meters.fold(MemoryMeasured(T0, 0, 0, (CPU, CUDA0)), T0)
+    meters.fold(applied(ON_GPU), T0 + SECOND)
+    view = meters.view(T0 + 2 * SECOND).bandwidth
+    assert view.peak_at(-1.5) == 60e9
+    assert view.peak_at(-0.5) is None
+    assert view.peak_age_s is None
+
+
 def test_that_one_stream_is_all_there_is() -> None:
     """Newcomer 10: 2.7 tok/s per user beside 1.6 in total, of one stream."""
     for step_ms in (7, 380, 900):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine_bridge.hardware.read_bandwidth import (
+    PIECE_BYTES,
+    Run,
+    best_of,
     best_rate,
     last_level_cache_bytes,
-    measure_read_bandwidth,
+    measure_peak_read,
 )
 
 
@@ -45,13 +49,49 @@ def test_that_one_piece_is_no_rate() -> None:
     assert best_rate(np.array([1.0, 1.0]), 1000, 0.1) == 0.0
 
 
-@pytest.mark.parametrize(("threads", "seconds"), [(0, 0.1), (1, 0.0), (1, float("nan"))])
-def test_that_an_impossible_measurement_is_refused(threads: int, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("threads", "runs", "seconds"), [(0, 1, 0.1), (1, 1, 0.0), (1, 0, 0.1), (1, 1, float("nan"))]
+)
+def test_that_an_impossible_measurement_is_refused(threads: int, runs: int, seconds: float) -> None:
     with pytest.raises(ValueError, match="measure"):
-        measure_read_bandwidth(threads, seconds)
+        measure_peak_read(threads, threading.Event(), runs, seconds)
 
 
 def test_that_reading_is_measured_at_a_plausible_speed() -> None:
     # From a slow laptop's single channel to a server with a dozen: outside is a wrong unit or a
     # cache that was measured instead of the memory.
-    assert 1e9 < measure_read_bandwidth(2, seconds=0.1) < 3e12
+    read = measure_peak_read(2, threading.Event(), runs=2, seconds=0.1)
+    assert read is not None
+    assert 1e9 < read.bytes_per_s < 3e12
+    assert read.runs == 2
+    assert 0 <= read.spread <= 1
+    assert 0 < read.core_share <= 1
+
+
+def test_that_a_measurement_that_is_in_the_way_ends_without_a_figure() -> None:
+    stop = threading.Event()
+    stop.set()
+    assert measure_peak_read(2, stop, runs=5, seconds=60.0) is None
+
+
+def _run(pieces: int, core_share: float) -> Run:
+    return Run(np.linspace(0.0, 1.0, pieces + 1), core_share)
+
+
+def test_that_the_best_run_counts_and_the_spread_is_told() -> None:
+    read = best_of([_run(50, 0.6), _run(100, 0.99), _run(80, 0.95)], window_s=0.5)
+    assert read is not None
+    assert read.bytes_per_s == pytest.approx(100 * PIECE_BYTES, rel=0.03)
+    assert read.runs == 3
+    assert read.spread == pytest.approx(0.5, abs=0.02)
+    assert not read.is_lower_bound
+
+
+def test_that_a_best_run_without_all_its_cores_is_a_lower_bound() -> None:
+    read = best_of([_run(50, 0.99), _run(60, 0.55)], window_s=0.5)
+    assert read is not None
+    assert read.is_lower_bound
+
+
+def test_that_no_run_is_no_figure() -> None:
+    assert best_of([], 0.1) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -218,7 +219,7 @@ def test_that_each_chart_says_its_value_and_what_it_is_made_of(charts: Charts) -
     assert charts["memory"].text().startswith("System memory: 6.24 of 23.5 GiB")
     assert "unexplained +0.04 GiB" in charts["memory"].text()
     assert "mapped weights 1.10" in charts["memory"].text()
-    assert "% of 61.2 GB/s (read, 2 threads) · ceiling" in charts["bandwidth"].text()
+    assert "% of 61.2 GB/s · ceiling" in charts["bandwidth"].text()
     assert "queue" in charts["ttft"].text()
     assert "prefill" in charts["ttft"].text()
     assert "per user" in charts["tpot"].text()
@@ -320,11 +321,44 @@ def test_that_an_idle_value_is_named_as_the_last_one(charts: Charts) -> None:
     assert "last measured" in chart.text()
     assert chart._value.text() == "last 40.0 GB/s"
     assert "MBU" not in chart._note.full_text()
-    assert "peak 60.0 GB/s (read)" in chart._note.full_text()
+    assert "peak 60.0 GB/s · read" in chart._note.full_text()
     chart.set_data(dataclasses.replace(view, last_age_s=0.1), (), at(0.0))
     assert "last" not in chart.text()
     assert chart._value.text() == "40.0 GB/s"
     assert "MBU 67 %" in chart._note.full_text()
+
+
+def test_that_a_peak_says_how_and_when_it_was_measured(charts: Charts) -> None:
+    """Newcomer 11: a figure of a busy machine was shown as a fact."""
+    chart = charts["bandwidth"]
+    assert isinstance(chart, BandwidthChart)
+    view = BandwidthView(
+        TIMES, np.full(10, 40e9), 60e9, "read by 2 threads", last_bytes_per_s=40e9,
+        last_age_s=0.1, mbu=2 / 3, peak_age_s=30.0, peak_runs=5, peak_spread=0.04,
+    )  # fmt: skip
+    timeline = Timeline(Stretch(0.0, 120.0), 100.0)
+    chart.set_data(view, (), timeline)
+    at_clock = datetime.fromtimestamp(70.0).strftime("%H:%M")
+    assert f"measured at {at_clock}, best of 5, spread 4 %" in chart.text()
+    assert "lower bound" not in chart.text()
+    chart.set_data(dataclasses.replace(view, is_lower_bound=True), (), timeline)
+    assert "MBU 67 % of at least 60.0 GB/s" in chart.text()
+    assert "busy machine, lower bound" in chart.text()
+
+
+def test_that_a_point_keeps_the_peak_that_was_in_force(charts: Charts) -> None:
+    chart = charts["bandwidth"]
+    assert isinstance(chart, BandwidthChart)
+    view = BandwidthView(
+        TIMES, np.full(10, 20e9), 80e9, peak_times_s=np.array([-70.0, -30.0, -30.0, 0.0]),
+        peaks=np.array([40e9, 40e9, 80e9, 80e9]),
+    )  # fmt: skip
+    chart.set_data(view, (), at(0.0))
+    near = [float(time) for time in TIMES]
+    early, middle, late = near[0], min(near, key=lambda t: abs(t + 50)), near[-1]
+    assert "MBU 50 % of 40.0 GB/s" in chart.lines_at(middle, None)
+    assert "MBU 25 % of 80.0 GB/s" in chart.lines_at(late, None)
+    assert early >= -70 or "peak not known then" in chart.lines_at(early, None)
 
 
 def test_that_gaps_far_above_tpot_do_not_flatten_it(charts: Charts) -> None:
@@ -455,7 +489,10 @@ def test_that_an_empty_chart_shows_neither_limits_nor_changes(charts: Charts) ->
     chart.set_data(BandwidthView(peak_bytes_per_s=40e9), markers, at(0.0))
     axes = painted(chart, DARK.panel).mean()
     assert not painted(chart, DARK.warning).any()
-    chart.set_data(BandwidthView(TIMES, np.full(10, 4e9), peak_bytes_per_s=40e9), markers, at(0.0))
+    view = BandwidthView(
+        TIMES, np.full(10, 4e9), 40e9, peak_times_s=np.array([-60.0, 0.0]), peaks=np.full(2, 40e9)
+    )
+    chart.set_data(view, markers, at(0.0))
     assert painted(chart, DARK.warning).any()
     assert painted(chart, DARK.panel).mean() < axes
 

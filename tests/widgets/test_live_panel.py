@@ -342,7 +342,7 @@ def test_that_a_pause_stands_still_while_figures_and_recording_go_on(
     assert working.bandwidth.text().startswith("77.0 GB/s")
     working.time_bar.pause_button.click()
     settle()
-    (series,) = working.bandwidth.plot.picture.series
+    series, _ = working.bandwidth.plot.picture.series
     assert series.values[-1] == pytest.approx(77e9)
     assert [chart.plot.grab().toImage() for chart in working.charts] != before
 

@@ -11,12 +11,15 @@ from pytestqt.qtbot import QtBot
 from app.desk import Desk
 from app.log_wiring import ENGINE, OWN, STDERR, LogWiring
 from engine_bridge.engine_state import DeathKind, DeathReason
+from engine_bridge.metrics.meters import changed_lines
 from engine_bridge.protocol import (
     BandwidthMeasured,
     Event,
     Logged,
     Refused,
     RequestFinished,
+    RequestQueued,
+    RequestStarted,
     RequestTiming,
     TokensDelivered,
     Unloaded,
@@ -108,18 +111,37 @@ def test_that_lines_come_to_the_view_in_batches(
 def test_that_what_changes_is_noted(log: LogWiring, desk: Desk) -> None:
     config = EngineConfig()
     say(desk, applied(config, seconds=2.5, model=model_facts(name="Toy")))
-    say(desk, applied(config, cost="new context", seconds=0.25))
+    wider = config.with_values({"ctx_per_slot_tok": 8192, "slots": 2})
+    say(desk, applied(wider, cost="new context", seconds=0.25))
+    say(desk, applied(wider, cost="new context", seconds=0.5))
     say(desk, Refused("apply", 3, Problem(("slots",), "There is no room for that.")))
     say(desk, Refused("load", 4, Problem((), "Given up."), is_cancelled=True))
-    say(desk, BandwidthMeasured(51.2e9, 8, "best read by 8 threads"))
+    say(desk, BandwidthMeasured(51.2e9, 8, "read by 8 threads", 5, 0.04))
+    say(desk, BandwidthMeasured(12e9, 8, "read by 8 threads", 5, 0.4, is_lower_bound=True))
     say(desk, RequestFinished(7, "end", "", TIMING, 100))
     say(desk, RequestFinished(8, "failed", "It broke.", TIMING, 100))
+    what = "; ".join(changed_lines(config, wider))
+    assert "8,192" in what
     assert said(log) == [
         ("info", OWN, "Loaded Toy in 2.50 s."),
-        ("info", OWN, "Applied in 0.25 s (new context)."),
+        ("info", OWN, f"Applied in 0.25 s (new context): {what}."),
+        ("info", OWN, "Applied in 0.50 s (new context)."),
         ("warning", OWN, "The apply was refused: There is no room for that."),
         ("info", OWN, "The load was cancelled."),
-        ("info", OWN, "Memory reads at up to 51.2 GB/s (best read by 8 threads)."),
+        (
+            "info", OWN,
+            "Memory reads at up to 51.2 GB/s (read by 8 threads, best of 5, spread 4 %).",
+        ),
+            "info",
+            OWN,
+            "Memory reads at up to 51.2 GB/s (read by 8 threads, best of 5, spread 4 %).",
+        ),
+        (
+            "info",
+            OWN,
+            "Memory reads at 12.0 GB/s or more (read by 8 threads, best of 5, spread 40 %): other "
+            "programs took the processor meanwhile, so this is a lower bound.",
+        ),
         ("info", OWN, "Request 7 ended (end): 510 prompt tokens, 500 of them reused, 5 new."),
         ("warning", OWN, "Request 8 ended (failed): 510 prompt tokens, 500 of them reused, 5 new."),
     ]
@@ -149,6 +171,21 @@ def test_that_a_death_is_an_error(log: LogWiring, desk: Desk) -> None:
     )
     assert said(log) == [("error", OWN, "The engine was ended by SIGSEGV while loading.")]
     assert "SIGSEGV" in log.last_death
+
+
+def test_that_requests_that_die_with_the_engine_get_an_end(log: LogWiring, desk: Desk) -> None:
+    """Newcomer 32."""
+    say(desk, RequestQueued(6, 1))
+    for request_id in (7, 8):
+        say(desk, RequestStarted(request_id, 0, 10, 0, "", 1))
+    say(desk, RequestFinished(8, "end", "", TIMING, 100))
+    for _ in range(2):
+        desk.client.engine_died.emit(DeathReason(DeathKind.CRASHED, "It was killed.", "answering"))
+    ends = [text for level, _, text in said(log) if level == "warning"]
+    assert ends == [
+        "Request 6 ended with the engine, unfinished.",
+        "Request 7 ended with the engine, unfinished.",
+    ]
 
 
 def test_that_a_stall_is_noted_with_its_end(log: LogWiring, desk: Desk) -> None:

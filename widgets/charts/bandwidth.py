@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from engine_bridge.metrics.bandwidth_meter import BandwidthView
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
-from widgets.charts.picture import Level, Picture, Series, value_near
+from widgets.charts.picture import Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
@@ -36,18 +36,34 @@ class BandwidthChart(ChartFrame[BandwidthView]):
     def picture(self, view: BandwidthView) -> Picture:
         """The achieved line below its peak."""
         top = highest(view.bytes_per_s)
-        peak = view.peak_bytes_per_s
         colour = self.colours.accent
         line = Series("Achieved", view.times_s, view.bytes_per_s, colour, width_px=LINE_PX)
-        levels = () if peak is None else (Level("Peak", peak, self.colours.warning),)
-        return Picture((line,), levels, top if top is None else max(top, peak or 0.0))
+        # From when it was known on: what was drawn before keeps the peak that was in force.
+        limit = Series("Peak", view.peak_times_s, view.peaks, self.colours.warning, is_dotted=True)
+        highest_peak = highest(view.peaks) or 0.0
+        return Picture((line, limit), (), top if top is None else max(top, highest_peak))
 
     def say(self, view: BandwidthView) -> None:
         """The newest figure and its share of the peak."""
         last = view.last_bytes_per_s
         value = NO_VALUE if last is None else gb_per_s(last)
         is_stale = view.last_age_s > _STALE_AFTER_S
-        self.show_words(value, " · ".join(_note(view, is_stale)), is_stale)
+        parts = [*_note(view, is_stale), *self._measured(view)]
+        self.show_words(value, " · ".join(parts), is_stale)
+
+    def _measured(self, view: BandwidthView) -> list[str]:
+        """How the peak is known, and when that was found out."""
+        parts = []
+        if view.is_lower_bound:
+            parts.append("busy machine, lower bound")
+        if view.peak_age_s is not None and view.peak_bytes_per_s is not None:
+            at = self.plot.timeline.clock(view.peak_age_s)
+            parts.append(
+                f"measured at {at}, best of {view.peak_runs}, spread {100 * view.peak_spread:.0f} %"
+            )
+        if view.peak_bytes_per_s is not None and view.peak_how:
+            parts.append(view.peak_how)
+        return parts
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
         """Bandwidth at a time."""
@@ -57,8 +73,10 @@ class BandwidthChart(ChartFrame[BandwidthView]):
         achieved = value_near(self.plot.picture.series[0], time_s, reach_s)
         if achieved is None:
             return ["no decoding at this time"]
-        peak = self._view.peak_bytes_per_s
-        return [gb_per_s(achieved), *([f"MBU {100 * achieved / peak:.0f} %"] if peak else [])]
+        peak = self._view.peak_at(time_s)
+        if peak is None:
+            return [gb_per_s(achieved), "peak not known then"]
+        return [gb_per_s(achieved), f"MBU {100 * achieved / peak:.0f} % of {gb_per_s(peak)}"]
 
 
 def _note(view: BandwidthView, is_stale: bool) -> list[str]:
@@ -67,14 +85,14 @@ def _note(view: BandwidthView, is_stale: bool) -> list[str]:
     if view.peak_bytes_per_s is None:
         parts.append(view.peak_how or "peak not measured yet")
     else:
-        how = f" ({view.peak_how})" if view.peak_how else ""
-        peak = f"{gb_per_s(view.peak_bytes_per_s)}{how}"
+        least = "at least " if view.is_lower_bound else ""
+        peak = f"{least}{gb_per_s(view.peak_bytes_per_s)}"
         if view.mbu is None or is_stale:
             parts.append(f"peak {peak}")
         else:
             parts.append(f"MBU {100 * view.mbu:.0f} % of {peak}")
     if view.ceiling_steps_per_s is not None:
-        parts.append(f"ceiling {tok_per_s(view.ceiling_steps_per_s)} a stream")
+        parts.append(f"ceiling {tok_per_s(view.ceiling_steps_per_s)}")
     elif view.step_bytes is not None:
         parts.append(f"{number(view.step_bytes / 1e9)} GB a step")
     return parts

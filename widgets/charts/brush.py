@@ -149,7 +149,9 @@ class Brush:
 
     def _stroke(self, path: QPainterPath, colour: str, width_px: float, style: Qt.PenStyle) -> None:
         painter = self._painter
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        # Dots that lie between two pixels would be pale.
+        is_dotted = style is Qt.PenStyle.DotLine
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self._is_exact or not is_dotted)
         pen = QPen(QColor(colour), width_px if self._is_exact else 1.0, style)
         pen.setCosmetic(not self._is_exact)
         painter.setPen(pen)

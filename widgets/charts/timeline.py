@@ -60,6 +60,10 @@ class Timeline:
             return f"{_span(-time_s)} ago"
         return _clock(self._day_s(time_s), self.length_s / 100)
 
+    def clock(self, age_s: float) -> str:
+        """The time of day, ``21:04``, of what happened so long ago, whatever is shown."""
+        return _clock(self.now_s - age_s + self.wall_s, _MINUTE_S)
+
     def day(self, time_s: float) -> datetime:
         """A time, seconds before the right edge, as date and time of day, with its zone."""
         return datetime.fromtimestamp(self._day_s(time_s)).astimezone()
