@@ -129,9 +129,6 @@ def test_that_what_changes_is_noted(log: LogWiring, desk: Desk) -> None:
         ("warning", OWN, "The apply was refused: There is no room for that."),
         ("info", OWN, "The load was cancelled."),
         (
-            "info", OWN,
-            "Memory reads at up to 51.2 GB/s (read by 8 threads, best of 5, spread 4 %).",
-        ),
             "info",
             OWN,
             "Memory reads at up to 51.2 GB/s (read by 8 threads, best of 5, spread 4 %).",
