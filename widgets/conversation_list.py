@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
@@ -264,7 +264,8 @@ class ConversationList(QFrame):
         if self._entries is None:
             return
         is_search = bool(self.words())
-        source = self._hits if is_search and self._hits is not None else self._entries.values()
+        hits = self._named_hits(self._entries) if is_search else None
+        source = self._entries.values() if hits is None else hits
         rows = [row for row in source if row.id not in self._gone]
         wanted = self._brought_back
         self.view.keep_place(lambda: self.model.show(rows, by_day=not is_search))
@@ -278,6 +279,17 @@ class ConversationList(QFrame):
             self._show_message("No conversation has these words. Esc clears the search.")
         elif not is_search:
             self._show_message(_EMPTY)
+
+    def _named_hits(
+        self, entries: Mapping[str, ListedConversation]
+    ) -> list[ListedConversation] | None:
+        """What the search found, by the names of now."""
+        if self._hits is None:
+            return None
+        return [
+            replace(hit, title=entries[hit.id].title) if hit.id in entries else hit
+            for hit in self._hits
+        ]
 
     def _say_count(self, count: int, *, is_search: bool) -> None:
         if is_search and self._hits is None:

@@ -97,6 +97,10 @@ class ConversationListView(QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of the list; everything else is Qt's."""
+        if self.is_editing:
+            # The Return that ends the typing of a title comes here too: it opens nothing.
+            super().keyPressEvent(event)
+            return
         row = self._list.conversation_at(self.currentIndex())
         key = event.key()
         if event.matches(QKeySequence.StandardKey.Undo):

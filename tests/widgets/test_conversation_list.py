@@ -211,6 +211,25 @@ def test_that_f2_renames_in_place(panel: ConversationList, qtbot: QtBot) -> None
     assert "Slots and rooms" in texts(panel)
 
 
+def test_that_renaming_a_hit_shows_its_name_opens_nothing_and_leaves_the_keys_in_the_list(
+    panel: ConversationList, qtbot: QtBot
+) -> None:
+    panel.search.setText("slots")
+    panel.show_hits("slots", [row("c"), row("b")])
+    panel.view.setCurrentIndex(panel.model.place_of("c"))
+    panel.view.setFocus()
+    press(panel, Qt.Key.Key_F2)
+    editor = _editor(panel)
+    editor.setText("New slots")
+    with qtbot.assertNotEmitted(panel.conversation_opened), qtbot.waitSignal(panel.view.edit_ended):
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert texts(panel) == ["New slots", "About b"]
+    assert panel.view.hasFocus()
+    with qtbot.waitSignal(panel.conversation_deleted) as deleted:
+        press(panel, Qt.Key.Key_Delete)
+    assert deleted.args == ["c"]
+
+
 def test_that_escape_leaves_a_title_as_it_was(panel: ConversationList, qtbot: QtBot) -> None:
     panel.select("b")
     press(panel, Qt.Key.Key_F2)
