@@ -9,7 +9,6 @@ from app.actions import Actions
 from engine_bridge.engine_state import EngineState
 from engine_bridge.settings.row import Group, Setting
 from engine_bridge.settings.table import SETTINGS
-from widgets.draft_button import DraftButton
 
 if TYPE_CHECKING:
     from app.window import Window
@@ -41,7 +40,7 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         words="open file gguf load recent folder picker",
     )
     actions.add(
-        "draft.choose", "Choose what drafts…", "Ctrl+J, R", partial(_choose_draft, window), MODEL,
+        "draft.choose", "Choose what drafts…", "Ctrl+J, R", window.top.open_draft_menu, MODEL,
         words="speculation draft model ngram",
     )  # fmt: skip
     actions.add(
@@ -56,13 +55,6 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         "engine.restart", "Restart the engine", "Ctrl+F5", engine.restart, MODEL,
         words="crash dead kill",
     )  # fmt: skip
-
-
-def _choose_draft(window: Window) -> None:
-    button = window.top.findChild(DraftButton)
-    if button is not None:
-        button.setFocus()
-        button.showMenu()
 
 
 def _add_change_actions(actions: Actions, window: Window) -> None:

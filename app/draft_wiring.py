@@ -6,9 +6,11 @@ import os
 import time
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog
 
 from app.desk import Desk
-from app.draft_words import NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.draft_words import FILE, NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.last_folder import MODELS
 from app.library.drafters import Drafters
 from app.library.model_entry import ModelEntry
 from app.library.model_list import ModelList
@@ -29,6 +31,7 @@ class DraftWiring(QObject):
         """Connect the menu of ``top`` to the session of ``desk``."""
         super().__init__(parent)
         self._session = desk.session
+        self._last_folder = desk.last_folder
         self._models = models
         self._kept = kept
         self._top = top
@@ -78,8 +81,23 @@ class DraftWiring(QObject):
         self._show()
 
     def _on_chosen(self, key: str) -> None:
+        if key == FILE:
+            self._browse()
+            return
         path = "" if key in (OFF, NGRAM) else os.fsdecode(location_of(key))
         self._session.want(values_of_choice(key, path, self._session.wanted))
+
+    def _browse(self) -> None:
+        """Choose a draft model in the system's own dialog."""
+        dialog = QFileDialog(self._top, "Choose a draft model")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["GGUF models (*.gguf)", "All files (*)"])
+        dialog.fileSelected.connect(self._on_file_selected)
+        dialog.finished.connect(dialog.deleteLater)
+        self._last_folder.open(dialog, MODELS)
+
+    def _on_file_selected(self, path: str) -> None:
+        self._session.want(values_of_choice(FILE, path, self._session.wanted))
 
     def _show(self) -> None:
         applied, wanted = self._session.applied, self._session.wanted

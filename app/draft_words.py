@@ -12,9 +12,11 @@ from engine_bridge.header_facts import HeaderFacts
 from engine_bridge.settings.config import EngineConfig
 from widgets.draft_button import DraftChoice
 
-OFF, NGRAM = "off", "ngram-simple"
+OFF, NGRAM, FILE = "off", "ngram-simple", "file"
 _MODEL = "draft-simple"
 _SHOWN_REASON = 72
+# So ``why_incompatible`` begins its reason.
+_OTHER_VOCABULARY = "it has another vocabulary"
 _SHOWN_NAME = 40
 
 WhyNot = Callable[[ModelEntry], str | None]
@@ -80,6 +82,8 @@ def choices_of(
     lines += [_unfit_line(entry, reason) for entry, reason in unable]
     if waiting:
         lines.append(DraftChoice("", waiting, is_enabled=False))
+    tip = "A small model with the vocabulary of the one in use. It is checked before it is loaded."
+    lines.append(DraftChoice(FILE, "Choose a file…", tip, is_command=True))
     return lines
 
 
@@ -92,7 +96,7 @@ def _words(config: EngineConfig) -> str:
             name = PurePath(config.draft_model_path).name.removesuffix(".gguf")
             parts.append(f"{name} · n ≤ {config.draft_n_max}")
         else:
-            parts.append("no draft model chosen")
+            parts.append("no model chosen")
     return " + ".join(parts) or OFF
 
 
@@ -141,10 +145,10 @@ def _weights(facts: HeaderFacts) -> int:
 
 
 def _unfit_line(entry: ModelEntry, reason: str) -> DraftChoice:
-    # "A cannot draft for B: this; token 5 is … . A draft model must …": which token is enough.
+    # "A cannot draft for B: this. A draft model must …"
     middle = reason.partition(": ")[2].partition(". ")[0] or reason
-    if "; token " in middle:
-        middle = f"token {middle.partition('; token ')[2]}"
+    if middle.startswith(_OTHER_VOCABULARY):
+        middle = "another vocabulary, cannot draft for this model"
     if len(middle) > _SHOWN_REASON:
         middle = middle[: _SHOWN_REASON - 1] + "…"
     return DraftChoice(

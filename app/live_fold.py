@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
-from app.docks import COLUMNS, Docks
+from app.dock_sizes import COLUMNS
+from app.docks import Docks
 from resources.tokens import FOLD_BELOW_PX, LIVE_WIDTH_PX, PANEL_GAP_PX
 
 LIVE = "live"

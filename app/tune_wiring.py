@@ -74,6 +74,7 @@ class TuneWiring(QObject):
         tune.changing.connect(session.preview)
         tune.changed.connect(session.commit)
         tune.repair_requested.connect(session.repair)
+        tune.draft_model_requested.connect(top.open_draft_menu)
         top.apply_requested.connect(session.apply)
         top.undo_requested.connect(session.undo)
         top.redo_requested.connect(session.redo)

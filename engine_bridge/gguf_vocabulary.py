@@ -133,7 +133,8 @@ def why_incompatible(target: Vocabulary, draft: Vocabulary) -> str:
         number, here, there = token
         reasons.append(f"token {number:,} is {here} here and {there} in the draft")
     return (
-        f"{draft.name} cannot draft for {target.name}: {'; '.join(reasons)}. A draft model must "
+        f"{draft.name} cannot draft for {target.name}: it has another vocabulary "
+        f"({'; '.join(reasons)}). A draft model must "
         "have the vocabulary of its target: choose a smaller model of the same family."
     )
 

@@ -20,6 +20,7 @@ _OFF = f"{_PREFIX}off"
 _LONGEST = f"{_PREFIX}qwen2.5-coder-0.5b · n ≤ 3"
 _USUAL = f"{_PREFIX}ngram-simple"
 _SHORTEST = "ngram-simple"
+_ARROW = " → "
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class DraftChoice:
         tip: Its tooltip: what it costs, or why it cannot be chosen.
         is_enabled: Whether it can be chosen.
         is_checked: Whether it is what is wanted now.
+        is_command: It asks for something first, and cannot be what is wanted itself.
     """
 
     key: str
@@ -39,6 +41,7 @@ class DraftChoice:
     tip: str = ""
     is_enabled: bool = True
     is_checked: bool = False
+    is_command: bool = False
 
 
 class DraftButton(MenuButton):
@@ -85,7 +88,7 @@ class DraftButton(MenuButton):
             action.setToolTip(plain_tip(choice.tip))
             action.setStatusTip(choice.tip)
             action.setEnabled(choice.is_enabled)
-            action.setCheckable(bool(choice.key))
+            action.setCheckable(bool(choice.key) and not choice.is_command)
             action.setChecked(choice.is_checked)
             action.triggered.connect(lambda _=False, key=choice.key: self.chosen.emit(key))
 
@@ -129,6 +132,9 @@ class DraftButton(MenuButton):
         text = self._full
         if metrics.horizontalAdvance(text) > room:
             text = text.removeprefix(_PREFIX)
+        if metrics.horizontalAdvance(text) > room and _ARROW in text:
+            # What comes says more than what was: the applied settings stand in the command line.
+            text = _ARROW.strip() + " " + text.partition(_ARROW)[2]
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
         self.setText(shown.replace("&", "&&"))
         self.setToolTip(plain_tip(self._full))

@@ -25,6 +25,7 @@ from widgets.theme import icon, set_role, small_font
 # More than this would push the faders out of the column; the rest is scrolled to.
 _MAX_HEIGHT_PX = 50 * STEP_PX
 _ICON_PX = 3 * STEP_PX
+_DRAFT_MODEL = "draft_model_path"
 
 # What a problem is about. Its figures may change with every reading without making it another one.
 _Kind = tuple[tuple[str, ...], Severity]
@@ -37,9 +38,11 @@ class ProblemList(QScrollArea):
 
     Signals:
         repair_requested: The ``Problem`` whose repair was pressed.
+        draft_model_requested: A draft model is to be chosen, which a problem asks for.
     """
 
     repair_requested = Signal(object)
+    draft_model_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty list."""
@@ -128,9 +131,18 @@ class ProblemList(QScrollArea):
         if not is_error:
             row.addWidget(self._dismiss_button(problem), 0, Qt.AlignmentFlag.AlignTop)
         layout.addLayout(row)
+        if _DRAFT_MODEL in problem.keys and _DRAFT_MODEL not in problem.fix:
+            layout.addWidget(self._draft_button(problem))
         if problem.fix:
             layout.addWidget(self._repair_button(problem, is_error=is_error))
         return frame
+
+    def _draft_button(self, problem: Problem) -> QPushButton:
+        button = QPushButton("Choose a draft model…")
+        button.setAccessibleDescription(problem.message)
+        button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        button.clicked.connect(self.draft_model_requested)
+        return button
 
     def _repair_button(self, problem: Problem, *, is_error: bool) -> QPushButton:
         words = repair_words(problem)

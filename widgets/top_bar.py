@@ -98,6 +98,11 @@ class TopBar(QFrame):
         """Offer ``choices`` in the draft menu."""
         self._draft.set_choices(choices)
 
+    def open_draft_menu(self) -> None:
+        """Offer what could draft, as if the button had been pressed."""
+        self._draft.setFocus()
+        self._draft.showMenu()
+
     def set_device(self, text: str) -> None:
         """Say what computes, e.g. ``RTX 4090 · CUDA · 29/29 layers``."""
         self._device.set_text(text)

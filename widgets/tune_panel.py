@@ -29,11 +29,13 @@ class TunePanel(QFrame):
         changing: Key (str) and value (object) passed while a fader is dragged.
         changed: Key (str) and value (object) that was chosen.
         repair_requested: The ``Problem`` whose repair was pressed.
+        draft_model_requested: A draft model is to be chosen, which a problem asks for.
     """
 
     changing = Signal(str, object)
     changed = Signal(str, object)
     repair_requested = Signal(object)
+    draft_model_requested = Signal()
 
     def __init__(self, settings: Iterable[Setting], parent: QWidget | None = None) -> None:
         """Build a row for each of ``settings`` that is no choice of model."""
@@ -44,6 +46,7 @@ class TunePanel(QFrame):
         self.memory_bar = MemoryBar(self)
         self._problems = ProblemList(self)
         self._problems.repair_requested.connect(self.repair_requested)
+        self._problems.draft_model_requested.connect(self.draft_model_requested)
         self._sections = {group: Section(group.value, self) for group in _FOLDED}
         self._rows = {setting.key: self._make_row(setting) for setting in shown}
         self._marked: set[str] = set()

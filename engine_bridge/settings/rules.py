@@ -78,13 +78,14 @@ def repaired(config: EngineConfig, problem: Problem) -> EngineConfig:
 
 def repair_words(problem: Problem) -> str:
     """What the repair of ``problem`` does, for a button: ``Set Flash attention to auto``."""
-    rows = [(BY_KEY[key], value) for key, value in problem.fix.items()]
-    parts = [
-        f"{setting.label} to "
-        + (f"{value:,}" if type(value) is int else setting.domain.format(value))
-        for setting, value in rows
-    ]
+    parts = [f"{BY_KEY[key].label} to {_value_words(key, v)}" for key, v in problem.fix.items()]
     return f"Set {' and '.join(parts)}" if parts else ""
+
+
+def _value_words(key: str, value: Value) -> str:
+    if value == ():
+        return "off"  # as the control calls an empty list
+    return f"{value:,}" if type(value) is int else BY_KEY[key].domain.format(value)
 
 
 def _outside_domain(config: EngineConfig) -> tuple[Problem, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.draft_words import NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.draft_words import FILE, NGRAM, OFF, choices_of, draft_text, values_of_choice
 from app.library.draft_check import DraftRequest, DraftVerdict, check
 from app.library.model_entry import ModelEntry
 from app.model_sheets import key_of
@@ -83,21 +83,24 @@ def test_that_smaller_models_come_first_and_unfit_ones_last(
         "",
     )
     keys = [line.key for line in lines]
-    assert keys == [OFF, NGRAM, *(key_of(e.location) for e in (small, large, mamba))]
-    assert [line.is_enabled for line in lines] == [True, True, True, True, False]
+    assert keys == [OFF, NGRAM, *(key_of(e.location) for e in (small, large, mamba)), FILE]
+    assert [line.is_enabled for line in lines] == [True, True, True, True, False, True]
     assert "a guess costs" in lines[2].text
     assert "can only slow it down" in lines[3].tip
     assert "cannot be taken back" in lines[4].tip
 
 
-def test_that_the_first_token_that_differs_is_named(target: ModelEntry, small: ModelEntry) -> None:
-    reason = (
-        "Small cannot draft for Target: it begins a text with token 2, the target with token 1; "
-        "token 5 is “a” here and “b” in the draft. A draft model must have the same vocabulary."
-    )
-    line = choices_of(EngineConfig(), target, [small], lambda _: reason, "")[-1]
-    assert line.text == "small: token 5 is “a” here and “b” in the draft"
+def test_that_another_vocabulary_is_called_so_and_its_tokens_are_in_the_tip(
+    target: ModelEntry, small: ModelEntry, tmp_path: Path
+) -> None:
+    other = entry_of(write_tiny_llama(tmp_path / "other.gguf", TinyLlama(vocab_tok=1200)))
+    told: list[DraftVerdict] = []
+    check(DraftRequest(target.location, (other.location,)), told.append)
+    reason = told[0].why_not
+    line = choices_of(EngineConfig(), target, [other], lambda _: reason, "")[-2]
+    assert line.text == "other: another vocabulary, cannot draft for this model"
     assert line.tip == reason
+    assert "1,200 tokens" in line.tip
     assert not line.is_enabled
 
 
@@ -105,8 +108,8 @@ def test_that_an_unknown_candidate_is_not_offered_yet(
     target: ModelEntry, small: ModelEntry
 ) -> None:
     lines = choices_of(EngineConfig(), target, [small], lambda _: None, "Comparing …")
-    assert [line.text for line in lines] == ["Off", "ngram-simple", "Comparing …"]
-    assert not lines[-1].is_enabled
+    assert [line.text for line in lines] == ["Off", "ngram-simple", "Comparing …", "Choose a file…"]
+    assert not lines[-2].is_enabled
 
 
 def test_that_what_is_wanted_is_checked(target: ModelEntry, small: ModelEntry) -> None:
@@ -114,7 +117,7 @@ def test_that_what_is_wanted_is_checked(target: ModelEntry, small: ModelEntry) -
         values_of_choice(key_of(small.location), small.path, EngineConfig())
     )
     lines = choices_of(wanted, target, [small], lambda _: "", "")
-    assert [line.is_checked for line in lines] == [False, False, True]
+    assert [line.is_checked for line in lines] == [False, False, True, False]
     off = EngineConfig().with_values(values_of_choice(OFF, "", wanted))
     assert choices_of(off, target, [], lambda _: "", "")[0].is_checked
     ngram = EngineConfig().with_values(values_of_choice(NGRAM, "", wanted))
@@ -128,7 +131,7 @@ def test_that_the_button_says_what_drafts_and_what_is_wanted() -> None:
     assert draft_text(model, model) == "Drafts: qwen-0.5b · n ≤ 3"
     assert draft_text(off, model) == "Drafts: off → qwen-0.5b · n ≤ 3"
     without = off.with_values({"spec_types": ("draft-simple",)})
-    assert draft_text(without, without) == "Drafts: no draft model chosen"
+    assert draft_text(without, without) == "Drafts: no model chosen"
 
 
 def test_that_another_draft_model_leaves_the_copies_alone() -> None:

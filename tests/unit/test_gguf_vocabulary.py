@@ -138,6 +138,7 @@ def test_that_gemma_cannot_draft_for_qwen() -> None:
     """S37: found from the headers, before anything is loaded."""
     qwen, gemma = read_vocabulary(models.qwen_path()), read_vocabulary(models.gemma_path())
     reason = why_incompatible(qwen, gemma)
+    assert "cannot draft for" in reason.partition("it has another vocabulary (")[0]
     assert "vocabulary is SentencePiece, the target's byte-level BPE" in reason
     assert "token 5 is “&” here and “[multimodal]” in the draft" in reason
     assert why_incompatible(gemma, gemma) == ""

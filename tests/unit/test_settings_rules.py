@@ -239,3 +239,8 @@ def test_that_removing_the_draft_model_keeps_the_other_drafts() -> None:
     (problem,) = errors_of(EngineConfig(spec_types=("ngram-simple", "draft-simple")))
     assert problem.fix == {"spec_types": ("ngram-simple",)}
     assert repair_words(problem) == "Set Drafts to ngram-simple"
+
+
+def test_that_a_repair_calls_no_drafts_what_the_control_calls_them() -> None:
+    (problem,) = errors_of(EngineConfig(spec_types=("draft-simple",)))
+    assert repair_words(problem) == "Set Drafts to off"

@@ -99,6 +99,23 @@ def test_that_the_draft_menu_offers_what_could_draft(bar: TopBar, qtbot: QtBot) 
     assert chosen.args == ["a&b"]
 
 
+def test_that_a_command_of_the_draft_menu_is_no_choice(bar: TopBar, qtbot: QtBot) -> None:
+    bar.set_draft_choices([DraftChoice("file", "Choose a file…", is_command=True)])
+    (command,) = child(bar, DraftButton).menu().actions()
+    with qtbot.waitSignal(bar.draft_chosen) as chosen:
+        command.trigger()
+    assert chosen.args == ["file"]
+    assert not command.isCheckable()
+
+
+def test_that_too_little_room_for_a_change_of_drafts_shows_what_comes(bar: TopBar) -> None:
+    bar.set_model("A model with quite a long name for a bar", "Q4_K_M")
+    bar.set_draft("Drafts: ngram-simple → no model chosen")
+    bar.resize(NARROWEST_WINDOW_PX - 16, bar.height())
+    QApplication.processEvents()
+    assert child(bar, DraftButton).text() == "→ no model chosen"
+
+
 def test_that_the_opening_draft_menu_asks_what_to_offer(bar: TopBar, qtbot: QtBot) -> None:
     bar.set_model("Qwen", "Q4_K_M")
     menu = child(bar, DraftButton).menu()
