@@ -80,7 +80,7 @@ class AnswerFooter(QWidget):
             is_warning: The reason needs a person.
         """
         self._figures_text = figures_text
-        self._show_figures()
+        self._arrange()
         self.figures.setAccessibleDescription(figures_text)
         self.reason.setText(reason_text or "")
         self.reason.setVisible(bool(reason_text))
@@ -111,19 +111,20 @@ class AnswerFooter(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the buttons below the figures where both are too much for one line."""
         super().resizeEvent(event)
-        figures_px = _FIGURES_CHARS * self.figures.fontMetrics().averageCharWidth()
-        is_narrow = self.width() < self._buttons.minimumSize().width() + figures_px
+        self._arrange()
+
+    def _arrange(self) -> None:
+        metrics = self.figures.fontMetrics()
+        items = self._figures_text.split(" · ")
+        widest_px = max(metrics.horizontalAdvance(f"{item} · ") for item in items)
+        figures_px = max(widest_px, _FIGURES_CHARS * metrics.averageCharWidth())
+        buttons_px = self._buttons.minimumSize().width() + self._row.spacing()
+        is_narrow = self.width() < buttons_px + figures_px
         way = QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
         if self._row.direction() != way:
             self._row.setDirection(way)
             at = Qt.AlignmentFlag.AlignRight if is_narrow else Qt.AlignmentFlag.AlignTop
             self._row.setAlignment(self._buttons, at)
-        self._show_figures()
-
-    def _show_figures(self) -> None:
-        """Unbroken items, but where the column is narrower than one of them."""
-        metrics = self.figures.fontMetrics()
-        widest_px = max(map(metrics.horizontalAdvance, self._figures_text.split(" · ")))
         text = _kept_together(self._figures_text, has_room=widest_px < self.width())
         if text != self.figures.text():
             self.figures.setText(text)
