@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QObject
@@ -236,7 +237,7 @@ class EngineWiring(QObject):
         if reason.kind is DeathKind.REPLACED:
             return
         self._banner.show_problem(
-            reason.sentence, "\n".join(reason.stderr), [(_RESTART, "Restart the engine")]
+            reason.sentence, _details(reason), [(_RESTART, "Restart the engine")]
         )
 
     def _on_stall_suspected(self, sentence: str) -> None:
@@ -256,3 +257,13 @@ class EngineWiring(QObject):
                 self._session.load(self._session.load_path, refused.problem.fix)
             else:
                 self._session.repair(refused.problem)
+
+
+def _details(reason: DeathReason) -> str:
+    """What the engine wrote, each line with its time: an old one is no cause of the end."""
+    if not reason.stderr_times_s:
+        return "\n".join(reason.stderr)
+    lines = zip(reason.stderr, reason.stderr_times_s, strict=True)
+    return "\n".join(
+        f"{time.strftime('%H:%M:%S', time.localtime(at_s))}  {line}" for line, at_s in lines
+    )

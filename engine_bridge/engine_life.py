@@ -16,10 +16,13 @@ from engine_bridge.engine_state import (
     DeathKind,
     DeathReason,
     EngineState,
+    LastMemory,
     death_by_exit,
     death_by_signal,
+    recent,
 )
 from engine_bridge.event_reader import EventReader
+from engine_bridge.hardware.oom import oom_kills
 from engine_bridge.outstanding import Outstanding
 from engine_bridge.pipe_text import StderrTail
 from engine_bridge.protocol import Command, Event, Hello, MemoryMeasured, encode
@@ -68,6 +71,8 @@ class EngineLife:
         self._limits = limits
         self._outstanding = Outstanding()
         self._watch: StallWatch | None = None
+        self._memory: MemoryMeasured | None = None
+        self._oom_kills: int | None = None
 
     @property
     def hello(self) -> Hello | None:
@@ -95,6 +100,7 @@ class EngineLife:
         """The process runs."""
         self.pid = pid
         self._watch = StallWatch(pid, self._limits.stall_after_s, time.monotonic())
+        self._oom_kills = oom_kills()
 
     def line_of(self, command: Command, unsent_bytes: int) -> bytes:
         """``command`` as it goes through the pipe, in which ``unsent_bytes`` still wait.
@@ -124,8 +130,10 @@ class EngineLife:
     def received(self, event: Event) -> None:
         """It said something."""
         self._outstanding.received(event)
-        if not isinstance(event, MemoryMeasured):
-            # That one comes from a thread of its own, which says nothing about the engine.
+        if isinstance(event, MemoryMeasured):
+            # This one comes from a thread of its own, which says nothing about the engine.
+            self._memory, self._oom_kills = event, oom_kills()
+        else:
             self.note_progress()
 
     def note_progress(self) -> None:
@@ -150,8 +158,23 @@ class EngineLife:
     def ended(self) -> DeathReason:
         """Why it is gone, after it left or was ended without the window's doing."""
         assert self.exit_code is not None
-        death = death_by_signal if self.is_crash else death_by_exit
-        return death(self.exit_code, self.doing, self.stderr.lines(), self._outstanding.request_ids)
+        lines, times_s, lost = (
+            self.stderr.lines(), self.stderr.times_s(), self._outstanding.request_ids,
+        )  # fmt: skip
+        telling = recent(lines, times_s, time.time())
+        if self.is_crash:
+            death = death_by_signal(self.exit_code, self.doing, telling, lost, self._last_memory())
+        else:
+            death = death_by_exit(self.exit_code, self.doing, telling, lost)
+        return msgspec.structs.replace(death, stderr=lines, stderr_times_s=times_s)
+
+    def _last_memory(self) -> LastMemory:
+        kills = oom_kills()
+        has_run_out = None not in (kills, self._oom_kills) and kills != self._oom_kills
+        for device in self._memory.devices if self._memory else ():
+            if device.kind == "cpu":
+                return LastMemory(device.free, device.total, has_run_out)
+        return LastMemory(has_run_out=has_run_out)
 
     def broken(self, what: str) -> DeathReason:
         """Ended by the window because it does not keep to the protocol; ``what`` says how."""

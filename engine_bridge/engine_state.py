@@ -16,9 +16,12 @@ import msgspec
 _QUOTED_CHARACTERS = 240
 _TELLING_WORDS = ("ggml_assert", "error", "failed", "out of memory", "terminate called", "abort")
 _GO_ON = "Your conversations are kept; restart the engine to go on."
+_SMALLER = "Try a smaller context, fewer slots or a quantised cache."
+# Below this share of main memory a system begins to end programs.
+_SHORT_SHARE = 0.05
+# What was said longer before the end is hardly its cause.
+_TELLING_S = 60.0
 _WHY_BY_SIGNAL = {
-    "SIGKILL": "The system does that when memory runs out: try a smaller context, fewer slots or a "
-    "quantised cache.",
     "SIGABRT": "llama.cpp gave up on a fault it cannot recover from.",
     "SIGILL": "llama.cpp was built for another processor: reinstall TuneDeck on this machine.",
     "SIGSEGV": "That is a fault inside llama.cpp or a driver.",
@@ -52,6 +55,27 @@ class DeathKind(StrEnum):
     REPLACED = "replaced"
 
 
+class LastMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Main memory shortly before an engine ended.
+
+    Attributes:
+        free_bytes: Free for programs when it was measured last; None if it never was.
+        total_bytes: All of it; None if it never was measured.
+        has_run_out: Whether the system ended some program for want of memory since then.
+    """
+
+    free_bytes: int | None = None
+    total_bytes: int | None = None
+    has_run_out: bool = False
+
+    @property
+    def was_short(self) -> bool:
+        """Whether hardly any was free."""
+        if self.free_bytes is None or not self.total_bytes:
+            return False
+        return self.free_bytes < _SHORT_SHARE * self.total_bytes
+
+
 class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why an engine process is dead.
 
@@ -64,6 +88,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         exit_code: Its exit code; None where it ended by a signal or was ended by the window.
         signal_name: E.g. ``SIGSEGV``; empty without one.
         stderr: Its last lines on stderr, oldest first.
+        stderr_times_s: When each of them came, in seconds since 1970; empty where unknown.
         lost_request_ids: Requests that will get no further event.
     """
 
@@ -73,6 +98,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exit_code: int | None = None
     signal_name: str = ""
     stderr: tuple[str, ...] = ()
+    stderr_times_s: tuple[float, ...] = ()
     lost_request_ids: tuple[int, ...] = ()
 
 
@@ -94,11 +120,15 @@ def death_by_exit(
 
 
 def death_by_signal(
-    number: int, doing: str, stderr: Sequence[str], lost_request_ids: tuple[int, ...]
+    number: int,
+    doing: str,
+    stderr: Sequence[str],
+    lost_request_ids: tuple[int, ...],
+    memory: LastMemory | None = None,
 ) -> DeathReason:
     """An engine that the system ended: by a signal, on Windows by an exception code."""
     name = _signal_name(number)
-    why = _WHY_BY_SIGNAL.get(name, "")
+    why = _why_killed(memory) if name == "SIGKILL" else _WHY_BY_SIGNAL.get(name, "")
     return DeathReason(
         DeathKind.CRASHED,
         _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), _GO_ON),
@@ -107,6 +137,24 @@ def death_by_signal(
         stderr=tuple(stderr),
         lost_request_ids=lost_request_ids,
     )
+
+
+def recent(lines: Sequence[str], times_s: Sequence[float], now_s: float) -> tuple[str, ...]:
+    """Of the lines of a process that just ended those that may tell why."""
+    pairs = zip(lines, times_s, strict=True)
+    return tuple(line for line, at_s in pairs if at_s >= now_s - _TELLING_S)
+
+
+def _why_killed(memory: LastMemory | None) -> str:
+    """Nobody is told who sends this signal: what is known is said, and no more."""
+    if memory is not None and memory.has_run_out:
+        return f"Main memory had run out, and the system ends programs then. {_SMALLER}"
+    if memory is None or memory.free_bytes is None:
+        return "Another program or the system did that."
+    free = f"{memory.free_bytes / 2**30:,.1f} GiB of main memory"
+    if memory.was_short:
+        return f"Only {free} were free just before; the system ends programs then. {_SMALLER}"
+    return f"Another program or the system did that; {free} were free just before."
 
 
 def _signal_name(number: int) -> str:

@@ -5,7 +5,9 @@ Pure: knows bytes and text, not where they come from.
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from collections.abc import Callable
 
 
 class LineTooLongError(ValueError):
@@ -46,9 +48,16 @@ class LineSplitter:
 class StderrTail:
     """The last lines that a process wrote for people, each cut to a bound."""
 
-    def __init__(self, max_lines: int = 400, max_line_bytes: int = 2048) -> None:
-        """Keep ``max_lines`` lines of at most ``max_line_bytes`` bytes."""
+    def __init__(
+        self,
+        max_lines: int = 400,
+        max_line_bytes: int = 2048,
+        clock_s: Callable[[], float] = time.time,
+    ) -> None:
+        """Keep ``max_lines`` lines of at most ``max_line_bytes`` bytes, and when each came."""
         self._lines: deque[str] = deque(maxlen=max_lines)
+        self._times_s: deque[float] = deque(maxlen=max_lines)
+        self._clock_s = clock_s
         self._max_line_bytes = max_line_bytes
         self._begun = b""
 
@@ -63,6 +72,7 @@ class StderrTail:
         complete = [self._begun, *rest[:-1]][-kept:]
         lines = [self._text(line) for line in complete]
         self._lines.extend(lines)
+        self._times_s.extend([self._clock_s()] * len(lines))
         self._begun = b""
         self._begin(rest[-1])
         return lines
@@ -71,6 +81,11 @@ class StderrTail:
         """What is kept, oldest first, an unfinished last line included."""
         unfinished = (self._text(self._begun),) if self._begun else ()
         return (*self._lines, *unfinished)[-(self._lines.maxlen or 0) :]
+
+    def times_s(self) -> tuple[float, ...]:
+        """When each of ``lines()`` came, in seconds since 1970."""
+        unfinished = (self._clock_s(),) if self._begun else ()
+        return (*self._times_s, *unfinished)[-(self._times_s.maxlen or 0) :]
 
     def _begin(self, piece: bytes) -> None:
         # One byte more than is shown tells that something was cut.

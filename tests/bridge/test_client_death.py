@@ -43,7 +43,7 @@ def test_that_a_crash_at_the_start_is_told_with_its_cause(stage: Stage) -> None:
     [
         ("segmentation fault", "SIGSEGV", "fault inside llama.cpp"),
         ("abort", "SIGABRT", "gave up"),
-        ("kill", "SIGKILL", "memory runs out"),
+        ("kill", "SIGKILL", "Another program or the system did that"),
     ],
 )
 def test_that_a_signal_in_the_middle_of_an_answer_is_named(

@@ -6,7 +6,13 @@ import signal
 
 import pytest
 
-from engine_bridge.engine_state import DeathKind, death_by_exit, death_by_signal
+from engine_bridge.engine_state import (
+    DeathKind,
+    LastMemory,
+    death_by_exit,
+    death_by_signal,
+    recent,
+)
 
 
 def test_that_the_telling_line_of_stderr_is_quoted() -> None:
@@ -48,3 +54,36 @@ def test_that_signals_and_exception_codes_are_named(number: int, name: str) -> N
     assert death.signal_name == name
     assert death.sentence.startswith(f"The engine was ended by {name} while writing an answer.")
     assert death.exit_code is None
+
+
+GIB = 2**30
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a signal of POSIX")
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        (None, "Another program or the system did that."),
+        (LastMemory(), "Another program or the system did that."),
+        (
+            LastMemory(int(22.6 * GIB), 24 * GIB),
+            "Another program or the system did that; 22.6 GiB of main memory were free just before",
+        ),
+        (LastMemory(GIB, 24 * GIB), "Only 1.0 GiB of main memory were free just before"),
+        (LastMemory(20 * GIB, 24 * GIB, has_run_out=True), "Main memory had run out"),
+        (LastMemory(has_run_out=True), "Main memory had run out"),
+    ],
+)
+def test_that_a_kill_blames_memory_only_where_memory_was_short(
+    memory: LastMemory | None, said: str
+) -> None:
+    sentence = death_by_signal(signal.SIGKILL, "idle", [], (), memory).sentence
+    assert said in sentence
+    is_memory = memory is not None and (memory.has_run_out or memory.was_short)
+    assert ("smaller context" in sentence) == is_memory
+    assert ("Another program" in sentence) != is_memory
+
+
+def test_that_only_what_was_said_lately_may_tell_why() -> None:
+    lines, times_s = ("error: long ago", "error: just now"), (1000.0, 4990.0)
+    assert recent(lines, times_s, now_s=5000.0) == ("error: just now",)

@@ -76,3 +76,19 @@ def test_that_a_cut_line_says_so() -> None:
     tail = StderrTail(max_line_bytes=4)
     tail.feed(b"1234\n12345\n\xff\n")
     assert tail.lines() == ("1234", "1234…", "\ufffd")
+
+
+def test_that_every_line_has_its_time() -> None:
+    now_s = [100.0]
+    tail = StderrTail(max_lines=2, clock_s=lambda: now_s[0])
+    tail.feed(b"dropped\nfirst\n")
+    now_s[0] = 200.0
+    tail.feed(b"second\nunfin")
+    assert tail.lines() == ("second", "unfin")
+    assert tail.times_s() == (200.0, 200.0)
+    now_s[0] = 300.0
+    tail = StderrTail(max_lines=3, clock_s=lambda: now_s[0])
+    tail.feed(b"first\n")
+    now_s[0] = 400.0
+    tail.feed(b"second\n")
+    assert tail.times_s() == (300.0, 400.0)
