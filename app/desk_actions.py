@@ -65,8 +65,6 @@ def _add_change_actions(actions: Actions, window: Window) -> None:
             return "The engine is not running: restart it first."
         if session.applied is None:
             return "No model is loaded."
-        if session.cost() is None:
-            return "The engine runs the settings as they are shown."
         button = window.top.apply_button
         return "" if button.isEnabled() else button.toolTip()
 

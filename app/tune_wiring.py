@@ -73,6 +73,7 @@ class TuneWiring(QObject):
         desk.chats.answer_finished.connect(lambda *_: self._refresh_soon())
         tune.changing.connect(session.preview)
         tune.changed.connect(session.commit)
+        tune.refusal_changed.connect(self._refresh_soon)
         tune.repair_requested.connect(session.repair)
         tune.draft_model_requested.connect(top.open_draft_menu)
         top.apply_requested.connect(session.apply)
@@ -194,6 +195,11 @@ class TuneWiring(QObject):
             reason = "The engine is not running: restart it first."
         elif self._session.work:
             reason = "The engine is being changed."
+        elif cost is None and self._tune.refused_label():
+            reason = (
+                f"What stands in {self._tune.refused_label()} is no value and was not taken: the "
+                "engine runs the value of before."
+            )
         seconds = self._session.measured_seconds(cost) if cost else None
         self._top.set_apply(str(cost) if cost else None, seconds, reason)
         self._top.set_history(self._session.can_undo, self._session.can_redo)

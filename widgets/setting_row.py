@@ -34,10 +34,12 @@ class SettingRow(QWidget):
     Signals:
         changing: Key (str) and value (object) passed while dragging; nothing is decided.
         changed: Key (str) and value (object) that was chosen.
+        refusal_changed: A text that is no value was refused, or is gone.
     """
 
     changing = Signal(str, object)
     changed = Signal(str, object)
+    refusal_changed = Signal()
 
     def __init__(self, setting: Setting, parent: QWidget | None = None) -> None:
         """Build the row of ``setting``, showing its default.
@@ -130,6 +132,10 @@ class SettingRow(QWidget):
         """Show ``message`` as a warning in place of the hint; None brings the hint back."""
         self._problem = message
         self._show_hint()
+
+    def is_refused(self) -> bool:
+        """Whether a text that is no value stands in the row's field."""
+        return bool(self._refusal)
 
     def hint(self) -> str:
         """What the line at the foot says."""
@@ -228,6 +234,7 @@ class SettingRow(QWidget):
     def _on_refused(self, sentence: str) -> None:
         self._refusal = sentence
         self._show_hint()
+        self.refusal_changed.emit()
 
     def _show(self) -> None:
         """Follow the control's value."""

@@ -28,12 +28,14 @@ class TunePanel(QFrame):
     Signals:
         changing: Key (str) and value (object) passed while a fader is dragged.
         changed: Key (str) and value (object) that was chosen.
+        refusal_changed: A text that is no value was refused in a row, or is gone.
         repair_requested: The ``Problem`` whose repair was pressed.
         draft_model_requested: A draft model is to be chosen, which a problem asks for.
     """
 
     changing = Signal(str, object)
     changed = Signal(str, object)
+    refusal_changed = Signal()
     repair_requested = Signal(object)
     draft_model_requested = Signal()
 
@@ -74,6 +76,11 @@ class TunePanel(QFrame):
                 # Else the rows get their place only when the event loop turns.
                 QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         self._scroll.ensureWidgetVisible(widget)
+
+    def refused_label(self) -> str:
+        """Name of the setting whose field holds a text that is no value; empty for none."""
+        refused = (row.setting.label for row in self._rows.values() if row.is_refused())
+        return next(refused, "")
 
     def section(self, group: Group) -> Section:
         """The folded section of ``group``.
@@ -143,6 +150,7 @@ class TunePanel(QFrame):
         row = SettingRow(setting, self)
         row.changing.connect(self.changing)
         row.changed.connect(self.changed)
+        row.refusal_changed.connect(self.refusal_changed)
         return row
 
     def _lay_out(self) -> None:

@@ -13,6 +13,8 @@ from typing import TypeAlias
 # Digits in one run or in groups of three: "8,192" is a number, "1,5" might mean one and a half.
 _WHOLE_NUMBER = re.compile(r"([-−]?)(\d+|\d{1,3}(?:[,_ \u202f]\d{3})+)([kK]?)", re.ASCII)
 
+_COMMA_NUMBER = re.compile(r"-?\d{0,15},\d{1,15}", re.ASCII)
+
 # Python refuses to read thousands of digits; no setting needs thirty.
 _LONGEST_NUMBER = 30
 
@@ -115,18 +117,32 @@ class FloatDomain:
         return number
 
     def parse(self, text: str) -> float:
-        """Read a decimal number with a point.
+        """Read a decimal number, with a point, or with a comma that can only be a decimal one.
 
         Raises:
-            DomainError: If the text is no allowed value.
+            DomainError: If the text is no allowed value, or may be two of them.
         """
+        cleaned = text.strip()
+        if not _COMMA_NUMBER.fullmatch(cleaned):
+            return self.check(self._number(text, cleaned))
+        readings = {self._number(text, cleaned.replace(",", "."))}
+        if _WHOLE_NUMBER.fullmatch(cleaned) and not cleaned.startswith("0"):
+            readings.add(self._number(text, cleaned.replace(",", "")))
+        allowed = [number for number in readings if self.minimum <= number <= self.maximum]
+        if len(allowed) == 2:
+            small, large = sorted(allowed)
+            raise DomainError(f"{text!r} may be {small:g} or {large:g}: write it with a point.")
+        return self.check(allowed[0] if allowed else min(readings))
+
+    def _number(self, text: str, cleaned: str) -> float:
         try:
-            number = float(text.strip())
+            return float(cleaned)
         except ValueError:
+            example = (self.minimum + self.maximum) / 2
             raise DomainError(
-                f"{text!r} is not a number from {self.minimum} to {self.maximum}."
+                f"{text!r} is not a number from {self.minimum} to {self.maximum}. Write it with "
+                f"a point, such as {example:.{self.decimals}f}."
             ) from None
-        return self.check(number)
 
     def describe(self) -> str:
         """What may be set, in words."""

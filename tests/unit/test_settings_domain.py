@@ -63,7 +63,7 @@ def test_that_nothing_is_clipped(value: object) -> None:
         _WHOLE.check(value)
 
 
-@pytest.mark.parametrize("text", ["", "0,8", "nan", "inf", "-inf", "1e999", "5.1"])
+@pytest.mark.parametrize("text", ["", "nan", "inf", "-inf", "1e999", "5.1"])
 def test_that_what_is_no_number_in_range_is_refused(text: str) -> None:
     with pytest.raises(DomainError, match=r"\.$"):
         FloatDomain(0.0, 5.0, 0.05).parse(text)
@@ -153,3 +153,30 @@ def test_that_a_configuration_refuses_unknown_keys_and_values() -> None:
 def test_that_a_file_name_that_is_no_text_is_refused_with_the_way_out() -> None:
     with pytest.raises(DomainError, match="rename the file"):
         PathDomain().check("/models/mod\udcff.gguf")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0,8", 0.8), (" 1,25 ", 1.25), (",5", 0.5), ("0,125", 0.125), ("3,125", 3.125)],
+)
+def test_that_a_comma_that_can_only_be_a_decimal_one_is_taken(text: str, number: float) -> None:
+    assert FloatDomain(0.0, 5.0, 0.05).parse(text) == number
+
+
+def test_that_a_comma_that_may_be_either_is_asked_about() -> None:
+    domain = FloatDomain(0.0, 20_000.0, 1.0)
+    with pytest.raises(DomainError, match=r"'1,500' may be 1.5 or 1500: write it with a point"):
+        domain.parse("1,500")
+    assert domain.parse("0,500") == 0.5
+    assert domain.parse("1,5") == 1.5
+
+
+@pytest.mark.parametrize("text", ["0,8,1", "0.8,1", "a,b", ",", "1,", "no"])
+def test_that_a_refused_number_says_how_to_write_it(text: str) -> None:
+    with pytest.raises(DomainError, match=r"Write it with a point, such as 0\.50\.$"):
+        FloatDomain(0.0, 1.0, 0.05).parse(text)
+
+
+def test_that_a_comma_number_outside_is_called_outside() -> None:
+    with pytest.raises(DomainError, match="outside"):
+        FloatDomain(0.0, 1.0, 0.05).parse("1,5")
