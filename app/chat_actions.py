@@ -44,7 +44,7 @@ class ChatActions:
             ("new", "New conversation", ("Ctrl+T",), tabs.conversation_opened.emit),
             ("close", "Close the conversation", ("Ctrl+W",), tabs.close_current),
             ("next", "Next conversation", ("Ctrl+Tab", "Ctrl+PgDown"), partial(tabs.step, 1)),
-            ("previous", "Conversation before", ("Ctrl+Shift+Tab", "Ctrl+PgUp"),
+            ("previous", "Previous conversation", ("Ctrl+Shift+Tab", "Ctrl+PgUp"),
              partial(tabs.step, -1)),
         ):  # fmt: skip
             actions.add(
@@ -80,8 +80,8 @@ class ChatActions:
 
     def _add_messages(self, actions: Actions) -> None:
         actions.add(
-            "chat.regenerate", "Answer once more", "Ctrl+R", self._regenerate, MESSAGES,
-            why_not=self._why_not_again, words="regenerate retry branch",
+            "chat.regenerate", "Regenerate the last answer", "Ctrl+R", self._regenerate, MESSAGES,
+            why_not=self._why_not_again, words="answer once more again retry branch",
         )  # fmt: skip
         actions.add(
             "chat.edit", "Edit the last question and send it again", "Ctrl+E",
@@ -221,7 +221,7 @@ class ChatActions:
         conversation = self._conversation()
         has_some = any(len(conversation.siblings(turn.id)) > 1 for turn in conversation.turns)
         if not has_some:
-            return "There is only one branch: answer once more or edit a question for another."
+            return "There is only one branch: regenerate an answer or edit a question for another."
         return _IS_WRITING if conversation.is_answering else ""
 
     def _why_no_code(self) -> str:

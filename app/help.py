@@ -14,6 +14,9 @@ from widgets.action_list import ActionList
 from widgets.action_search import ActionEntry
 from widgets.keys_view import KeysView
 
+# Opens the list; in the list itself it would be the way to where one is.
+_THE_LIST = "help.actions"
+
 
 class Help(QObject):
     """Opens the views that tell of all actions."""
@@ -36,7 +39,8 @@ class Help(QObject):
         if self.list.isVisible():
             self.list.close_list()
             return
-        self.list.open([_entry(each) for each in self._actions.all()], self._actions.recent())
+        others = [_entry(each) for each in self._actions.all() if each.id != _THE_LIST]
+        self.list.open(others, self._actions.recent())
 
     def show_keys(self) -> None:
         """Open the view of all keys."""

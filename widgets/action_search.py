@@ -31,6 +31,8 @@ class ActionEntry:
     words: str = ""
 
 
+# What stands before it in "Show or hide: Log" is the same in many entries; what follows is meant.
+_KIND_ENDS = ": "
 # The worst a whole query can cost and still be meant: letters spread over a text are no match.
 _PREFIX, _WORD_START, _INSIDE, _OTHER_WORDS, _SPREAD = 0, 1, 3, 4, 8
 
@@ -38,8 +40,9 @@ _PREFIX, _WORD_START, _INSIDE, _OTHER_WORDS, _SPREAD = 0, 1, 3, 4, 8
 def found(entries: Sequence[ActionEntry], query: str) -> list[ActionEntry]:
     """The entries that each word of ``query`` is found in, the best first; equals keep their order.
 
-    A word counts most at the start of the text, then at the start of a word, then within one; at
-    last as letters that follow each other with gaps.
+    A word counts most at the start of the text or of what follows its colon, then at the start of a
+    word, then within one; at last as letters that follow each other with gaps. Among those whose
+    text holds the words, what can be done now comes first.
     """
     words = query.casefold().split()
     ranked = []
@@ -49,16 +52,19 @@ def found(entries: Sequence[ActionEntry], query: str) -> list[ActionEntry]:
             ranked.append((sum(cost for cost in costs if cost is not None), entry))
     best = min((cost for cost, _ in ranked), default=0)
     # Scattered letters help only where nothing holds the word as it was typed.
-    return [
-        entry
-        for cost, entry in sorted(ranked, key=lambda pair: pair[0])
-        if cost < _SPREAD or best >= _SPREAD
-    ]
+    return [entry for cost, entry in sorted(ranked, key=_rank) if cost < _SPREAD or best >= _SPREAD]
+
+
+def _rank(pair: tuple[int, ActionEntry]) -> tuple[bool, bool, int]:
+    cost, entry = pair
+    # What cannot be done stays above what only its further words name: Enter must not do another
+    # thing than the one that was typed.
+    return cost >= _OTHER_WORDS, bool(entry.reason), cost
 
 
 def _cost(entry: ActionEntry, word: str) -> int | None:
     text = entry.text.casefold()
-    if text.startswith(word):
+    if text.startswith(word) or text.partition(_KIND_ENDS)[2].startswith(word):
         return _PREFIX
     if re.search(rf"\b{re.escape(word)}", text):
         return _WORD_START

@@ -279,6 +279,41 @@ def test_that_words_are_found_the_likeliest_first(query: str, expected: list[str
     assert [entry.id for entry in found(ENTRIES, query)] == expected
 
 
+def first_shown(window: Window, query: str) -> list[ActionEntry]:
+    window.help.show_actions()
+    window.help.list.field.setText(query)
+    shown = list(window.help.list.shown_entries())
+    current = window.help.list.current()
+    window.help.list.close_list()
+    assert current == shown[0]
+    return shown
+
+
+def test_that_what_can_be_done_stands_first_and_a_panel_before_all(
+    make_window: Callable[..., Window],
+) -> None:
+    shown = first_shown(make_window(), "convers")
+    assert [entry.id for entry in shown[:2]] == ["panel.conversations", "focus.conversations"]
+    texts = [entry for entry in shown if "convers" in entry.text.casefold()]
+    can = [not entry.reason for entry in texts]
+    assert can == sorted(can, reverse=True)
+    assert False in can  # only one conversation is open
+
+
+def test_that_a_button_is_found_by_its_name(make_window: Callable[..., Window]) -> None:
+    entry = first_shown(make_window(), "regen")[0]
+    assert entry.id == "chat.regenerate"
+    assert entry.text.startswith("Regenerate")
+    assert entry.reason  # and nothing that Enter would do stands above it
+
+
+def test_that_the_list_does_not_offer_itself(make_window: Callable[..., Window]) -> None:
+    window = make_window()
+    window.actions_of_window.run("help.actions")
+    window.help.list.close_list()
+    assert "help.actions" not in [entry.id for entry in first_shown(window, "")]
+
+
 def test_that_keys_work_in_a_panel_that_floats(
     make_window: Callable[..., Window], qtbot: QtBot
 ) -> None:
