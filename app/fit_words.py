@@ -72,9 +72,9 @@ def _cache_words(config: EngineConfig) -> str:
 
 
 def _memory_name(device: DeviceBytes | None) -> str:
-    if device is None:
-        return "Memory"
-    return "Main memory" if device.name == _HOST else f"{device.name} memory"
+    if device is None or device.name == _HOST:
+        return "System memory"
+    return f"{device.name} memory"
 
 
 def _taken(device: DeviceBytes) -> int:

@@ -148,10 +148,10 @@ def recent(lines: Sequence[str], times_s: Sequence[float], now_s: float) -> tupl
 def _why_killed(memory: LastMemory | None) -> str:
     """Nobody is told who sends this signal: what is known is said, and no more."""
     if memory is not None and memory.has_run_out:
-        return f"Main memory had run out, and the system ends programs then. {_SMALLER}"
+        return f"System memory had run out, and the system ends programs then. {_SMALLER}"
     if memory is None or memory.free_bytes is None:
         return "Another program or the system did that."
-    free = f"{memory.free_bytes / 2**30:,.1f} GiB of main memory"
+    free = f"{memory.free_bytes / 2**30:,.1f} GiB of system memory"
     if memory.was_short:
         return f"Only {free} were free just before; the system ends programs then. {_SMALLER}"
     return f"Another program or the system did that; {free} were free just before."

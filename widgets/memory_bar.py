@@ -36,7 +36,8 @@ class MemoryBar(QWidget):
         super().__init__(parent)
         self._state = MemoryState()
         self._device: str | None = None
-        self._title = ElidedLabel("Memory", self)
+        self._unknown = ""
+        self._title = ElidedLabel("System memory", self)
         set_role(self._title, "heading")
         self._used = QLabel(self)
         set_role(self._used, "value")
@@ -76,7 +77,7 @@ class MemoryBar(QWidget):
             label: Which memory, e.g. ``GPU memory``.
             device: Count this device of the plan alone (``CUDA0``); None counts all of it.
         """
-        self._device = device
+        self._device, self._unknown = device, ""
         present = None if plan is None else Parts.of(plan, device)
         self._state = replace(
             self._state,
@@ -93,6 +94,11 @@ class MemoryBar(QWidget):
         self._state = replace(self._state, predicted=predicted)
         self._show()
 
+    def set_unknown(self, words: str) -> None:
+        """Show an empty bar of the same memory, and ``words`` for why it is empty."""
+        self._state, self._unknown = MemoryState(), words
+        self._show()
+
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._colours = palette
@@ -102,9 +108,12 @@ class MemoryBar(QWidget):
     def text(self) -> str:
         """Everything that the bar says, in words."""
         lines = (self._used.text(), self._parts.text(), self._rest.text())
-        return f"{self._title.full_text()}: {'; '.join(lines)}"
+        return f"{self._title.full_text()}: {'; '.join(line for line in lines if line)}"
 
     def _show(self) -> None:
+        if self._unknown:
+            self._show_unknown()
+            return
         state, is_over = self._state, bool(self._state.excess_bytes)
         self._used.setText(state.used_text())
         set_role(self._used, "value-warning" if is_over else "value")
@@ -119,8 +128,19 @@ class MemoryBar(QWidget):
             f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
             for name, text in state.details()
         )
-        self._bar.setToolTip(f"<table>{rows}</table>")
+        note = state.weights_note()
+        self._bar.setToolTip(f"<table>{rows}</table>{f'<p>{escape(note)}</p>' if note else ''}")
         self._bar.setAccessibleName(self.text())
+        self._bar.setAccessibleDescription(note)
+
+    def _show_unknown(self) -> None:
+        self._used.setText("")
+        self._parts.set_entries([Entry(self._unknown)])
+        self._rest.set_entries([])
+        self._bar.set_state(self._state)
+        self._bar.setToolTip("")
+        self._bar.setAccessibleName(self.text())
+        self._bar.setAccessibleDescription("")
 
 
 class _Bar(QWidget):

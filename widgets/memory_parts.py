@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
 from widgets.byte_text import ByteUnit, amount_text, byte_text, change_text
 
+_TWOFOLD = (
+    "Weights can be more than the model's file: owned ones are copies of some that are mapped as "
+    "well, arranged anew for this processor or moved to a board."
+)
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -151,6 +156,11 @@ class MemoryState:
         if self.capacity_bytes:
             rows.append(("capacity", byte_text(self.capacity_bytes)))
         return tuple(rows)
+
+    def weights_note(self) -> str:
+        """Why the weights here are not the size of the file; empty where they are not twofold."""
+        is_twofold = any(parts.weights and parts.weights_mapped for parts in (self.now, self.then))
+        return _TWOFOLD if is_twofold else ""
 
 
 def _weights(parts: Parts) -> int:

@@ -45,16 +45,20 @@ class ModelFitView(QWidget):
 
     def show_waiting(self) -> None:
         """The engine is being asked."""
-        self.show_fit(FitView("Asking the engine what it would take …"))
+        self.show_fit(FitView("Asking the engine what it would take…"))
+        self._bar.set_unknown("not known yet")
         self._is_answered = False
         set_role(self._sentence, "muted")
 
     def show_fit(self, fit: FitView) -> None:
         """Show an answer."""
         # Room is kept for the bar while the answer is on its way, so that nothing jumps.
-        self._bar.set_present(
-            fit.plan, fit.others_bytes, fit.capacity_bytes, fit.memory, fit.device
-        )
+        if fit.plan is None:
+            self._bar.set_unknown("not known")
+        else:
+            self._bar.set_present(
+                fit.plan, fit.others_bytes, fit.capacity_bytes, fit.memory, fit.device
+            )
         self._is_answered = True
         self._bar.setEnabled(fit.plan is not None)
         self._sentence.setText(fit.sentence)
@@ -70,6 +74,10 @@ class ModelFitView(QWidget):
     def sentence(self) -> str:
         """What is said; empty while nothing is shown."""
         return "" if self.isHidden() else self._sentence.text()
+
+    def bar_text(self) -> str:
+        """What the bar says; empty while nothing is shown."""
+        return "" if self.isHidden() else self._bar.text()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""

@@ -111,6 +111,6 @@ class FitView:
     plan: MemoryPlan | None = None
     others_bytes: int = 0
     capacity_bytes: int = 0
-    memory: str = "Memory"
+    memory: str = "System memory"
     device: str | None = None
     ways: tuple[tuple[str, str], ...] = ()

@@ -92,7 +92,7 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
     if missing <= 0:
         return None
     free = next(device.free for device in room.memory if device.name == worst.name)
-    where = "Main memory" if worst.name == HOST else worst.name
+    where = "System memory" if worst.name == HOST else worst.name
     need = f"{_gib(worst.needed)} are needed and {_gib(free)} are free"
     keys = _keys_to_move(worst, config)
     mapped = shape.bytes.weights_mapped + shape.bytes.draft_mapped

@@ -67,11 +67,11 @@ GIB = 2**30
         (LastMemory(), "Another program or the system did that."),
         (
             LastMemory(int(22.6 * GIB), 24 * GIB),
-            "Another program or the system did that; 22.6 GiB of main memory were free just before",
+            "Another program or the system did that; 22.6 GiB of system memory were free",
         ),
-        (LastMemory(GIB, 24 * GIB), "Only 1.0 GiB of main memory were free just before"),
-        (LastMemory(20 * GIB, 24 * GIB, has_run_out=True), "Main memory had run out"),
-        (LastMemory(has_run_out=True), "Main memory had run out"),
+        (LastMemory(GIB, 24 * GIB), "Only 1.0 GiB of system memory were free just before"),
+        (LastMemory(20 * GIB, 24 * GIB, has_run_out=True), "System memory had run out"),
+        (LastMemory(has_run_out=True), "System memory had run out"),
     ],
 )
 def test_that_a_kill_blames_memory_only_where_memory_was_short(

@@ -173,3 +173,23 @@ def test_that_it_takes_the_other_palette(bar: MemoryBar) -> None:
     bar.set_present(plan(2 * GIB), 2 * GIB, 8 * GIB, "Memory")
     bar.set_palette(LIGHT)
     assert LIGHT.kv in inks(image_of(bar))
+
+
+def test_that_weights_held_twice_are_explained(bar: MemoryBar) -> None:
+    bar.set_present(plan(2 * GIB), 2 * GIB, 24 * GIB, "System memory")
+    (painted,) = (each for each in bar.findChildren(QWidget) if "<table>" in each.toolTip())
+    assert "can be more than the model's file" in painted.toolTip().replace("&#x27;", "'")
+    assert "copies" in painted.accessibleDescription()
+    owned = BytesByUse(weights=GIB, kv=GIB, total=2 * GIB)
+    bar.set_present(MemoryPlan(owned, (), None, True, (), 0.0), 0, 24 * GIB, "System memory")
+    assert "copies" not in painted.toolTip()
+
+
+def test_that_a_bar_of_what_is_not_known_claims_nothing(bar: MemoryBar) -> None:
+    height = bar.sizeHint().height()
+    bar.set_present(plan(2 * GIB), 2 * GIB, 24 * GIB, "GPU memory")
+    bar.set_unknown("not known yet")
+    assert bar.text() == "GPU memory: not known yet"
+    assert bar.sizeHint().height() == height
+    bar.set_present(plan(2 * GIB), 2 * GIB, 24 * GIB, "GPU memory")
+    assert "KV" in bar.text()

@@ -202,8 +202,19 @@ def test_that_a_model_that_does_not_fit_is_offered_with_what_would(
     assert chosen.args == ["new", "1"]
     picker.show_fit(None)
     assert "Asking" in picker.sheet.fit.sentence()
+    assert picker.sheet.fit.bar_text() == "System memory: not known yet"
     shown = [b for b in picker.findChildren(QPushButton) if b.isVisible()]
     assert not [b for b in shown if b.text().startswith("Load with")]
+
+
+def test_that_a_fit_without_a_plan_claims_no_memory(picker: ModelPicker) -> None:
+    fill(picker)
+    picker.show_sheet(ModelSheet("New", "/new.gguf"), can_load=True)
+    picker.show_fit(FitView("llama.cpp ended while it looked at it.", is_short=True))
+    assert picker.sheet.fit.bar_text() == "System memory: not known"
+    picker.show_fit(FitView("Fits.", plan=PLAN, capacity_bytes=2**34))
+    for wrong in ("no model loaded", "not known"):
+        assert wrong not in picker.sheet.fit.bar_text()
 
 
 def test_that_each_state_has_its_words(picker: ModelPicker) -> None:
