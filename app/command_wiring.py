@@ -59,7 +59,10 @@ class CommandWiring(QObject):
             for problem in errors_of(wanted, session.model)
         ]
         named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
-        self._command.set_export(export.text, [*refusals, *self._notes, *export.notes], named)
+        self._command.set_export(
+            export.text, [*self._notes, *export.notes], named,
+            listed=export.lines, refusals=refusals,
+        )  # fmt: skip
 
     def _offer(self) -> None:
         self._command.set_targets(tuple(TARGETS), self._target)

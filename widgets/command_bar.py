@@ -64,6 +64,11 @@ class CommandBar(QFrame):
         self._expand = QToolButton(self)
         self._expand.setCheckable(True)
         set_role(self._expand, "flat")
+        self._list = QPushButton("One option a line", self)
+        self._list.setCheckable(True)
+        self._list.setToolTip("Give each option a line of its own, also in the copy")
+        set_role(self._list, "flat")
+        self._list.hide()
         self._targets = QComboBox(self)
         self._targets.addItems(list(targets))
         self._targets.setAccessibleName("Engine the command line is for")
@@ -99,31 +104,39 @@ class CommandBar(QFrame):
             self._shells.setCurrentIndex(max(0, self._shells.findData(chosen)))
         self._shells.setVisible(bool(shells))
 
-    def set_export(self, text: str, notes: Sequence[str], not_carried: Mapping[str, str]) -> None:
+    def set_export(
+        self,
+        text: str,
+        notes: Sequence[str],
+        not_carried: Mapping[str, str],
+        *,
+        listed: str = "",
+        refusals: Sequence[str] = (),
+    ) -> None:
         """Show a command.
 
         Args:
             text: The command, one line; empty where there is none, and ``notes`` may say why.
             notes: Sentences on how it differs from what the desk runs.
             not_carried: Settings that the engine has no word for, each with the reason.
+            listed: The command with a line for each option.
+            refusals: Sentences on why the engine would not take it; they come first.
         """
-        self._view.set_command(text)
+        self._view.set_command(text, listed)
         self._copy.setEnabled(bool(text))
         if not text:
-            self._view.setPlaceholderText(_REFUSED if notes else _NO_COMMAND)
+            self._view.setPlaceholderText(_REFUSED if notes or refusals else _NO_COMMAND)
             not_carried = {}
-        reasons = [f"{key} is not carried over: {reason}" for key, reason in not_carried.items()]
-        lines = [*notes, *reasons]
-        brief = list(notes)
-        if not_carried:
-            brief.append(f"not carried over: {', '.join(not_carried)}")
-        words = " · ".join(brief) or ("Every setting is carried over." if text else "")
+        reasons = [f"{key} is not in this line: {reason}" for key, reason in not_carried.items()]
+        # What it leaves out before what it says: the notes may be long, and are often the same.
+        lines = [*refusals, *reasons, *notes]
+        words = " · ".join(lines) or ("Every setting is carried over." if text else "")
         self._note.set_text(words, "\n".join(lines))
         self._notes.setText("\n".join(lines) or words)
         self._on_overflow_changed()
 
     def text(self) -> str:
-        """The command shown."""
+        """The command as it is shown and copied."""
         return self._view.command()
 
     def copy(self) -> None:
@@ -156,7 +169,7 @@ class CommandBar(QFrame):
         row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._view, 1)
-        for widget in (self._expand, self._targets, self._shells, self._copy):
+        for widget in (self._list, self._expand, self._targets, self._shells, self._copy):
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(PANEL_PADDING_PX, PANEL_GAP_PX, PANEL_PADDING_PX, PANEL_GAP_PX)
@@ -183,12 +196,14 @@ class CommandBar(QFrame):
         self._copy.clicked.connect(self.copy)
         self._copied.timeout.connect(lambda: self._copy.setText("Copy"))
         self._expand.toggled.connect(self._on_expand_toggled)
+        self._list.toggled.connect(self._view.set_listed)
         self._view.overflow_changed.connect(self._on_overflow_changed)
 
     def _on_expand_toggled(self, is_open: bool) -> None:
         self._view.set_wrapped(is_open)
         self._note.setVisible(not is_open)
         self._notes.setVisible(is_open)
+        self._list.setVisible(is_open)
         self._show_expand()
 
     def _on_overflow_changed(self) -> None:

@@ -20,7 +20,7 @@ from resources.tokens import STEP_PX
 from widgets.theme import set_role
 
 # Beyond this many lines a wrapped command is scrolled.
-_MAX_LINES = 6
+_MAX_LINES, _MAX_OPTIONS = 6, 12
 _FRAME_PX = 2
 _MORE = "…"
 
@@ -37,9 +37,9 @@ class CommandView(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty view of one line."""
         super().__init__(parent)
-        self._command = ""
+        self._command = self._listed = ""
         self._has_overflow = False
-        self._is_wrapped = False
+        self._is_wrapped = self._is_listed = False
         set_role(self, "command")
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
@@ -55,15 +55,25 @@ class CommandView(QPlainTextEdit):
         self.setAccessibleName("Command line")
         self.setPlaceholderText("The command line appears here once a model is chosen.")
 
-    def set_command(self, text: str) -> None:
-        """Show ``text``; what was selected or scrolled to stays where the text is the same."""
-        if text != self._command:
-            self._command = text
+    def set_command(self, text: str, listed: str = "") -> None:
+        """Show a command; what was selected or scrolled to stays where the text is the same.
+
+        Args:
+            text: It in one line.
+            listed: It with a line for each option, as a shell takes it; empty for none.
+        """
+        if (text, listed) != (self._command, self._listed):
+            self._command, self._listed = text, listed
             self._measure()
 
     def command(self) -> str:
-        """The command shown."""
-        return self._command
+        """The command as it is shown: in one line, or with a line for each option."""
+        return self._listed if self._shows_list() else self._command
+
+    def set_listed(self, is_listed: bool) -> None:
+        """Give each option a line of its own, where all of the command shows."""
+        self._is_listed = is_listed
+        self._measure()
 
     def set_wrapped(self, is_wrapped: bool) -> None:
         """Show all of it on as many lines as it takes, or one line."""
@@ -84,7 +94,7 @@ class CommandView(QPlainTextEdit):
 
     def sizeHint(self) -> QSize:
         """One line, or as many as the wrapped command takes, up to a bound."""
-        lines = min(self.blockCount(), _MAX_LINES)
+        lines = min(self.blockCount(), _MAX_OPTIONS if self._shows_list() else _MAX_LINES)
         height = self.fontMetrics().lineSpacing() * lines + 2 * (STEP_PX + _FRAME_PX)
         return QSize(80 * STEP_PX, height)
 
@@ -95,7 +105,8 @@ class CommandView(QPlainTextEdit):
     def createMimeDataFromSelection(self) -> QMimeData:
         """What is selected as it stands in the command, without the breaks made here."""
         data = QMimeData()
-        data.setText("".join(self.textCursor().selection().toPlainText().split("\n")))
+        selected = self.textCursor().selection().toPlainText()
+        data.setText(selected if self._shows_list() else "".join(selected.split("\n")))
         return data
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -162,6 +173,8 @@ class CommandView(QPlainTextEdit):
     def _lines(self) -> list[str]:
         if not self._is_wrapped or not self._command:
             return [self._command]
+        if self._shows_list():
+            return self._listed.split("\n")
         # Only at spaces, and with every character kept: "--flag" is one word, and quoted spaces
         # belong to a path.
         per_line = int(self._room_px() / max(1.0, self._character_px()))
@@ -174,6 +187,9 @@ class CommandView(QPlainTextEdit):
             break_on_hyphens=False,
         )
         return _with_spaces_behind(lines)
+
+    def _shows_list(self) -> bool:
+        return self._is_wrapped and self._is_listed and bool(self._listed)
 
     def _text_px(self) -> int:
         return self.fontMetrics().horizontalAdvance(self._command)

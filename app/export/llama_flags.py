@@ -1,8 +1,8 @@
 """The settings as flags of llama.cpp's server, version 0.5.0 (``common/arg.cpp`` of its tree).
 
-Both dialects of that program share them. Settings left to ``auto`` are written as what the engine
-made of them, so that the line describes the program whose memory was predicted. Must not know the
-program's name or a shell.
+Both dialects of that program share them; each says in ``Situation`` what it calls it. Settings left
+to ``auto`` are written as what the engine made of them, so that the line describes the program
+whose memory was predicted. Must not know a shell.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine_bridge.settings.table import BY_KEY, SETTINGS
 # Settings without a flag, each with the reason.
 NOT_CARRIED = {
     "prefill_chunk_tok": (
-        "llama-server has no limit on the prompt tokens of a step but -b: a long prompt can make "
+        "{program} has no limit on the prompt tokens of a step but -b: a long prompt can make "
         "other streams wait."
     ),
 }
@@ -29,11 +29,16 @@ _DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswit
 
 @dataclass(frozen=True)
 class Situation:
-    """What a flag may depend on: the configuration, what became of it, and the model."""
+    """What a flag may depend on: the configuration, what became of it, and the model.
+
+    Attributes:
+        program: What the dialect calls the program, for sentences.
+    """
 
     config: EngineConfig
     effective: EffectiveConfig | None
     facts: ModelFacts | None
+    program: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def words(situation: Situation) -> tuple[str, ...]:
 
 def notes(situation: Situation) -> tuple[str, ...]:
     """What the user should know before running the line."""
-    config, effective = situation.config, situation.effective
+    config, effective, program = situation.config, situation.effective, situation.program
     said = []
     if not config.model_path:
         said.append("No model is chosen, so the line names none: add -m FILE.")
@@ -68,7 +73,7 @@ def notes(situation: Situation) -> tuple[str, ...]:
         )
     if effective is None and "auto" in (config.threads, config.threads_batch):
         said.append(
-            "Automatic threads are left to llama-server, which takes the physical cores: no "
+            f"Automatic threads are left to {program}, which takes the physical cores: no "
             "engine has said yet what it takes here."
         )
     if _asks_for_absent_gpu(situation):
@@ -77,14 +82,14 @@ def notes(situation: Situation) -> tuple[str, ...]:
             "asked for."
         )
     if config.max_new_tok == 0:
-        said.append("With -n 0 llama-server still writes one token.")
+        said.append(f"With -n 0 {program} still writes one token.")
     if situation.facts is not None and situation.facts.recommends_sampling:
         said.append(
-            "The model file recommends sampling values of its own, which llama-server would take "
+            f"The model file recommends sampling values of its own, which {program} would take "
             "for any that the line does not say: so it says all of the desk's."
         )
     said.append(
-        "-fit off --cache-ram 0 -ctxcp 0 keep llama-server to the memory shown here. Without the "
+        f"-fit off --cache-ram 0 -ctxcp 0 keep {program} to the memory shown here. Without the "
         "last two it also keeps prompts and checkpoints in RAM (up to 8 GiB), which spares "
         "conversations that come back the prefill."
     )
@@ -94,7 +99,7 @@ def notes(situation: Situation) -> tuple[str, ...]:
 def not_carried(situation: Situation) -> dict[str, str]:
     """Settings whose values the line does not say, each with the reason."""
     config = situation.config
-    reasons = dict(NOT_CARRIED)
+    reasons = {key: why.format(program=situation.program) for key, why in NOT_CARRIED.items()}
     if not config.kv_unified and config.ctx_total_tok != "auto":
         reasons["ctx_total_tok"] = "Without a shared pool it always is slots × context per slot."
     for key in ("ngram_size_m", "ngram_size_n"):

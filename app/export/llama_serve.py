@@ -19,7 +19,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama serve`` command line."""
-    situation = llama_flags.Situation(config, effective, facts)
+    situation = llama_flags.Situation(config, effective, facts, TARGET)
     return written(
         TARGET,
         ("llama", "serve", *llama_flags.words(situation)),

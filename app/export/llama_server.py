@@ -19,7 +19,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama-server`` command line."""
-    situation = llama_flags.Situation(config, effective, facts)
+    situation = llama_flags.Situation(config, effective, facts, TARGET)
     return written(
         TARGET,
         ("llama-server", *llama_flags.words(situation)),

@@ -407,3 +407,13 @@ def test_that_a_file_with_sampling_of_its_own_is_overruled_in_full() -> None:
     assert (_value(words, "--temp"), _value(words, "--top-k")) == ("0.8", "40")
     assert (_value(words, "--top-p"), _value(words, "--min-p")) == ("0.95", "0.05")
     assert "--temp" not in words_of(EngineConfig())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_the_sentences_name_the_program_of_the_line(target: str) -> None:
+    other = next(name for name in TARGETS if name != target)
+    config = EngineConfig(max_new_tok=0, model_path="/m.gguf")
+    export = TARGETS[target](config, None, FACTS)
+    said = [*export.notes, *export.not_carried.values()]
+    assert sum(target in sentence for sentence in said) >= 3
+    assert not [sentence for sentence in said if other in sentence]

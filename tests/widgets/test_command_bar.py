@@ -41,7 +41,8 @@ def view(bar: CommandBar) -> CommandView:
 
 
 def copy_button(bar: CommandBar) -> QPushButton:
-    return child(bar, QPushButton)
+    buttons = bar.findChildren(QPushButton)
+    return next(button for button in buttons if button.text() in ("Copy", "Copied"))
 
 
 def note(bar: CommandBar) -> QLabel:
@@ -249,3 +250,34 @@ def test_that_another_shell_does_not_move_the_rest(bar: CommandBar) -> None:
     shells(bar).setCurrentText("cmd.exe")
     QApplication.processEvents()
     assert [view(bar).geometry(), copy_button(bar).geometry(), bar.sizeHint()] == before
+
+
+def test_that_what_is_left_out_is_said_before_the_notes_and_after_a_refusal(
+    bar: CommandBar,
+) -> None:
+    bar.resize(3000, bar.height())
+    QApplication.processEvents()
+    bar.set_export(
+        LONG, ("A note.",), {"Prefill chunk": "no such flag."}, refusals=("It is refused.",)
+    )
+    assert note(bar).text() == (
+        "It is refused. · Prefill chunk is not in this line: no such flag. · A note."
+    )
+
+
+def test_that_each_option_can_have_a_line_of_its_own_and_is_copied_so(bar: CommandBar) -> None:
+    listed = "llama serve \\\n  -m tiny.gguf \\\n  -c 4096"
+    bar.set_export(LONG, (), {}, listed=listed)
+    (one_a_line,) = [b for b in bar.findChildren(QPushButton) if b.text() == "One option a line"]
+    assert not one_a_line.isVisible()
+    child(bar, QToolButton).click()
+    assert one_a_line.isVisible()
+    one_a_line.click()
+    assert view(bar).toPlainText() == listed
+    view(bar).selectAll()
+    assert view(bar).createMimeDataFromSelection().text() == listed
+    bar.copy()
+    assert QGuiApplication.clipboard().text() == listed
+    child(bar, QToolButton).click()
+    bar.copy()
+    assert QGuiApplication.clipboard().text() == LONG
