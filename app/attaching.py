@@ -41,6 +41,8 @@ class Attaching(QObject):
         dialog = QFileDialog(view.window(), "Attach text files")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.filesSelected.connect(partial(self.attach, view))
+        # Else the keys would go to the paperclip, and typing would ask for files again.
+        dialog.finished.connect(lambda _: view.composer.editor.setFocus())
         dialog.finished.connect(dialog.deleteLater)
         self._last_folder.open(dialog, ATTACHMENTS)
 

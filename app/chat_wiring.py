@@ -15,6 +15,7 @@ from app.conversation import Conversation
 from app.desk import Desk
 from app.figures import answer_figures, end_text
 from app.link_asking import ask_to_open
+from app.reading import Reading
 from app.retrying import Retrying
 from app.storage.conversation_export import to_markdown
 from app.turn_records import branch_of, records_of
@@ -51,6 +52,7 @@ class ChatWiring(QObject):
         self._chats: Chats = desk.chats
         self._tabs = tabs
         self.context = ContextWiring(desk, self)
+        self._reading = Reading(desk, self)
         self._attaching = Attaching(self, desk.last_folder)
         self._attaching.model_dropped.connect(self.model_dropped)
         self._repairs: dict[str, Problem] = {}
@@ -129,6 +131,7 @@ class ChatWiring(QObject):
         view.attach_requested.connect(partial(self._attaching.ask, view))
         view.files_dropped.connect(partial(self._attaching.attach, view))
         self.context.watch(name, view)
+        self._reading.watch(name, view)
         self._dress(name, view)
         return view
 
@@ -264,6 +267,7 @@ class ChatWiring(QObject):
 
     def _on_conversation_closed(self, conversation_id: str) -> None:
         self.context.forget(conversation_id)
+        self._reading.forget(conversation_id)
         self._retrying.forget(conversation_id)
         self._attaching.forget(self._tabs.conversation(conversation_id))
         self._chats.close(conversation_id)

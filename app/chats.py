@@ -188,6 +188,14 @@ class Chats(QObject):
         """All conversations, oldest first."""
         return tuple(self._conversations.values())
 
+    def has_begun(self, conversation_id: str) -> bool:
+        """Whether the answer under way has brought a token, said or not."""
+        return any(
+            request.first_token_ns
+            for request in self._requests.values()
+            if request.conversation.id == conversation_id
+        )
+
     def answering_count(self) -> int:
         """Answers under way, waiting ones included."""
         return len(self._requests)

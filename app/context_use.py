@@ -11,6 +11,7 @@ from dataclasses import dataclass
 # Until something was measured: between English prose (4.5) and code or Chinese (3).
 _BYTES_PER_TOK = 3.6
 _SAMPLE_CHARS = 64 * 1024
+_MEASURED_TOK = 32
 # A template puts a few tokens around every message.
 _AROUND_TOK = 8
 _HINT_SHARE = 0.75
@@ -35,6 +36,11 @@ class TokenRate:
         self._bytes = 0
         self._tok = 0
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether enough was counted to tell."""
+        return self._tok >= _MEASURED_TOK
+
     def note(self, size_bytes: int, tok: int) -> None:
         """So much text was so many tokens."""
         if size_bytes > 0 and tok > 0:
@@ -45,7 +51,7 @@ class TokenRate:
         """About how many tokens so much text in so many messages is; 0 for none."""
         if size_bytes <= 0:
             return 0
-        rate = self._bytes / self._tok if self._tok >= 32 else _BYTES_PER_TOK
+        rate = self._bytes / self._tok if self.is_measured else _BYTES_PER_TOK
         return round(size_bytes / rate) + messages * _AROUND_TOK
 
 
@@ -71,11 +77,13 @@ class ContextUse:
         return max(0, self.cap_tok - self.used_tok)
 
     def line(self) -> str:
-        """One line for under the composer."""
-        about = "≈ " if self.is_estimate else ""
-        text = f"context {about}{self.used_tok:,} of {self.cap_tok:,} · {self.left_tok:,} left"
+        """One line for under the composer; what is not sent yet counts as if it were."""
+        about = "≈ " if self.is_estimate or self.draft_tok else ""
+        total_tok = self.used_tok + self.draft_tok
+        left_tok = max(0, self.cap_tok - total_tok)
+        text = f"context {about}{total_tok:,} of {self.cap_tok:,} · {left_tok:,} left"
         if self.draft_tok >= _DRAFT_TOK:
-            text += f" · draft ≈ {self.draft_tok:,}"
+            text += f" · your text ≈ {self.draft_tok:,}"
         return text
 
     def notice(self) -> tuple[str, bool]:

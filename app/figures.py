@@ -5,6 +5,8 @@ Pure text. Definitions of the figures stand in ``engine_bridge.metrics.definitio
 
 from __future__ import annotations
 
+import re
+
 from engine_bridge.protocol import RequestFinished, RequestTiming
 
 # A narrow no-break space keeps a number and its unit together at a line's end.
@@ -59,6 +61,15 @@ def answer_figures(timing: RequestTiming) -> str:
             f"drafted {timing.drafted_tok:,}, accepted {timing.accepted_tok:,} ({share:.0%})"
         )
     return " · ".join(parts)
+
+
+_COUNTED = re.compile(r"prompt ([\d,]+) \(.*· ([\d,]+) new")
+
+
+def counted_tok(figures: str) -> int | None:
+    """Tokens of prompt and answer, read back from a line of ``answer_figures``; None without."""
+    found = _COUNTED.search(figures)
+    return sum(int(number.replace(",", "")) for number in found.groups()) if found else None
 
 
 def end_text(event: RequestFinished) -> tuple[str | None, bool]:

@@ -18,10 +18,11 @@ from widgets.elided_label import ElidedLabel
 from widgets.theme import icon
 
 _ARROW_PX = 3 * STEP_PX
-_NONE = "none: the model's own"
+_NONE = "not set"
 _TIP = (
     "Stands before the conversation and is sent with every message. Changing it makes the engine "
-    "read the whole conversation again."
+    "read the whole conversation again. While it is not set, the model's template may put in one "
+    "of its own."
 )
 
 

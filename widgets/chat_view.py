@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from resources.tokens import DARK, STEP_PX, Palette
+from widgets.chat_activity import ActivityLine
 from widgets.chat_empty import EmptyConversation
 from widgets.chat_header import ConversationHeader
 from widgets.chat_rows import ChatRows
 from widgets.chat_scroll import ConversationScroll, column_margin
 from widgets.composer import Composer, Draft, draft_of
 from widgets.file_drop import FileDrop
-from widgets.message_answer import AnswerView
 from widgets.message_notice import NoticeView
 from widgets.message_record import ALONE, AnswerRecord, Branch, Record, UserRecord, user_name
 from widgets.message_selection import SelectionGroup
@@ -74,7 +74,6 @@ class ChatView(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._notice: NoticeView | None = None
-        self._queue_position: int | None = None
         self._is_completion = False
         self._is_resuming = False
         self._reason: str | None = None
@@ -84,9 +83,7 @@ class ChatView(QWidget):
         self.empty = EmptyConversation()
         self.messages_area = ConversationScroll(self._selection)
         self.rows = ChatRows(self.messages_area, self._selection, palette, self)
-        self._queue_label = QLabel()
-        self._queue_label.setProperty("role", "hint")
-        self._queue_label.hide()
+        self._activity = ActivityLine()
         self.composer = Composer(palette)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -94,7 +91,7 @@ class ChatView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2 * STEP_PX)
-        for widget in (self.header, self._stack, self._queue_label, self.composer):
+        for widget in (self.header, self._stack, self._activity, self.composer):
             layout.addWidget(widget, 1 if widget is self._stack else 0)
         self._stop_shortcut = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         self._stop_shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -149,7 +146,7 @@ class ChatView(QWidget):
             branch: Which of the answers in this place; the number of the last one resumes it.
         """
         self._clear_notice()
-        last = self._last_answer()
+        last = self.rows.last_answer()
         is_same = last is not None and last.turn_id == branch.turn_id > 0
         if last is not None and (self._is_resuming or is_same):
             last.set_branch(branch)
@@ -189,7 +186,7 @@ class ChatView(QWidget):
         Raises:
             RuntimeError: If no answer is under way.
         """
-        answer = self._last_answer()
+        answer = self.rows.last_answer()
         if answer is None or not answer.is_streaming:
             raise RuntimeError("Text came for a conversation in which no answer is under way.")
         answer.append(text)
@@ -202,15 +199,15 @@ class ChatView(QWidget):
             reason_text: Why it ended, or None where that needs no word.
             is_warning: The reason needs a person.
         """
-        answer = self._last_answer()
+        answer = self.rows.last_answer()
         if answer is not None and answer.is_streaming:
             answer.finish(figures_text, reason_text, is_warning=is_warning)
-        self._queue_position = None
+        self._activity.queue_position = None
         self._show_activity()
 
     def set_can_continue(self, can_continue: bool) -> None:
         """Offer to go on with the last answer: it was cut short and there is room."""
-        answer = self._last_answer()
+        answer = self.rows.last_answer()
         if answer is not None:
             answer.footer.set_can_continue(can_continue)
 
@@ -238,7 +235,7 @@ class ChatView(QWidget):
         """Take all messages away; the draft and the system prompt stay."""
         self._clear_notice()
         self.rows.clear()
-        self._queue_position = None
+        self._activity.queue_position = None
         self._show_page(self.empty)
         self._show_activity()
 
@@ -247,13 +244,13 @@ class ChatView(QWidget):
     @property
     def is_streaming(self) -> bool:
         """Whether an answer is under way."""
-        answer = self._last_answer()
+        answer = self.rows.last_answer()
         return answer is not None and answer.is_streaming
 
     @property
     def queue_position(self) -> int | None:
         """Place in the queue for a slot, 1 is next; None when not waiting."""
-        return self._queue_position
+        return self._activity.queue_position
 
     def set_queued(self, position: int | None) -> None:
         """Say that the message waits for a slot.
@@ -261,8 +258,14 @@ class ChatView(QWidget):
         Args:
             position: 1 is next; None when it waits no longer.
         """
-        self._queue_position = position
+        self._activity.queue_position = position
         self._show_activity()
+
+    def set_reading(self, words: str) -> None:
+        """Say how far the prompt is read; empty for nothing. Called ten times a second."""
+        if words != self._activity.reading:
+            self._activity.reading = words
+            self._show_waiting()
 
     def set_mode(self, is_completion: bool, note: str) -> None:
         """Chat, or text completion with a base model.
@@ -314,21 +317,18 @@ class ChatView(QWidget):
         self.composer.submit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep header and composer in the column of the text."""
+        """Keep all in the column of the text."""
         super().resizeEvent(event)
         side = column_margin(self.width())
-        for widget in (self.header, self.composer, self._queue_label):
+        for widget in (self.header, self.composer, self._activity):
             widget.setContentsMargins(side, 0, side, 0)
 
     # --- Inside -------------------------------------------------------------------------------
 
-    def _last_answer(self) -> AnswerView | None:
-        return self.rows.last_answer()
-
     def _add(self, record: Record) -> None:
         self._show_page(self.messages_area)
         self.rows.add(record)
-        answer = self._last_answer()
+        answer = self.rows.last_answer()
         if answer is not None:
             self._order_focus(answer.footer.copy_button)
 
@@ -359,23 +359,21 @@ class ChatView(QWidget):
             self._show_reason()
 
     def _show_activity(self) -> None:
-        position = self._queue_position
-        words = ""
-        if position is not None:
-            ahead = "next in line" if position <= 1 else f"{position - 1} ahead of it"
-            words = f"Waiting for a free slot · {ahead}"
-        answer = self._last_answer()
-        if answer is not None and answer.is_streaming:
-            answer.set_waiting(words)
-            words = ""
-        self._queue_label.setText(words)
-        self._queue_label.setVisible(bool(words))
+        self._show_waiting()
         self.composer.set_busy(self._is_busy())
         self._show_can_change()
         self.activity_changed.emit()
 
+    def _show_waiting(self) -> None:
+        words = self._activity.words()
+        answer = self.rows.last_answer()
+        if answer is not None and answer.is_streaming:
+            answer.set_waiting(words)
+            words = words if answer.has_text else ""  # an answer with text has no place for it
+        self._activity.show_words(words)
+
     def _is_busy(self) -> bool:
-        return self.is_streaming or self._queue_position is not None
+        return self.is_streaming or self.queue_position is not None
 
     def _show_can_change(self) -> None:
         self.rows.set_can_change(can_change=not self._is_busy() and self._reason is None)

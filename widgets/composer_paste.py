@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 # The editor lays out every line it holds; beyond this a paste becomes an attachment.
 FOLD_CHARS = 16 * 1024
+_KIB = 1024
 # Tab and line feed are kept; carriage returns have become line feeds before.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x84\x86-\x9f]")
 
@@ -43,15 +44,15 @@ def utf8_bytes(text: str) -> int:
 
 
 def described(text: str) -> str:
-    """Size and lines of ``text`` in words, e.g. ``5.0 MB · 200,000 lines``."""
+    """Size and lines of ``text`` in words, e.g. ``4.8 MiB · 200,000 lines``."""
     size_bytes = utf8_bytes(text)
     lines = text.count("\n") + (not text.endswith("\n"))
     return f"{_size(size_bytes)} · {lines:,} {'line' if lines == 1 else 'lines'}"
 
 
 def _size(size_bytes: int) -> str:
-    if size_bytes < 1000:
+    if size_bytes < _KIB:
         return f"{size_bytes} B"
-    if size_bytes < 1_000_000:
-        return f"{size_bytes / 1000:.1f} kB"
-    return f"{size_bytes / 1_000_000:.1f} MB"
+    if size_bytes < _KIB * _KIB:
+        return f"{size_bytes / _KIB:.1f} KiB"
+    return f"{size_bytes / _KIB / _KIB:.1f} MiB"

@@ -114,6 +114,11 @@ class AnswerView(QWidget):
         return self._is_streaming
 
     @property
+    def has_text(self) -> bool:
+        """Whether any text has come."""
+        return bool(self._received)
+
+    @property
     def has_unshown_text(self) -> bool:
         """Whether text has come that a tick has yet to show; a folded thought waits unshown."""
         return self.body.has_pending or self._has_pending_thought or self._timer.isActive()

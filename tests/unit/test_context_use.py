@@ -50,7 +50,7 @@ def test_that_a_draft_that_will_not_fit_is_said_before_it_is_sent() -> None:
     text, is_warning = use.notice()
     assert is_warning
     assert "≈ 3,100 tokens and 3,096 are left: it will not fit" in text
-    assert use.line() == "context 1,000 of 4,096 · 3,096 left · draft ≈ 3,100"
+    assert use.line() == "context ≈ 4,100 of 4,096 · 0 left · your text ≈ 3,100"
     assert ContextUse(1000, 4096, draft_tok=3000).notice() == ("", False)
 
 

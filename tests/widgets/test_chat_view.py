@@ -272,7 +272,7 @@ def test_that_a_huge_message_is_folded_and_shows_both_ends(view: ChatView) -> No
     assert shown.startswith("beginning")
     assert shown.endswith("the question at the end")
     assert len(shown) < 2_000
-    assert "… 5.2 MB · 399,986 lines folded …" in visible_words(view)
+    assert "… 5.0 MiB · 399,986 lines folded …" in visible_words(view)
 
 
 def test_that_a_folded_message_can_be_unfolded(view: ChatView) -> None:

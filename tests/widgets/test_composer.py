@@ -180,7 +180,7 @@ def test_that_a_long_paste_is_folded_and_sent_before_the_words(composer: Compose
     QTest.keyClicks(composer.editor, "Sum this up")
     paste(composer, text)
     [chip] = chips_shown(composer, 1)
-    assert chip.preview_button.text() == "Pasted text · 4.0 MB · 200,000 lines"
+    assert chip.preview_button.text() == "Pasted text · 3.8 MiB · 200,000 lines"
     assert composer.draft().typed == "Sum this up"
     composer.submit()
     assert sent == [f"{text}\n\nSum this up"]
@@ -226,8 +226,8 @@ def test_that_a_change_of_the_draft_is_told(composer: Composer, qtbot: QtBot) ->
     [
         ("a", "1 B · 1 line"),
         ("a\n", "2 B · 1 line"),
-        ("é" * 1_000, "2.0 kB · 1 line"),
-        ("ab\n" * 1_000_000, "3.0 MB · 1,000,000 lines"),
+        ("é" * 1_000, "2.0 KiB · 1 line"),
+        ("ab\n" * 1_000_000, "2.9 MiB · 1,000,000 lines"),
     ],
 )
 def test_that_a_text_is_described_by_size_and_lines(text: str, words: str) -> None:
