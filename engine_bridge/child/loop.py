@@ -135,6 +135,10 @@ class EngineLoop:
             case CancelLoad() | Shutdown():
                 self._changes.interrupt()
                 self._requests.interrupt(None)
+            case Plan() as question:
+                # A step that reads a prompt may last ten seconds; nobody waits so long for bytes.
+                if self.planner is not None:
+                    self.planner.request(question)
             case _:
                 pass
 
@@ -148,9 +152,8 @@ class EngineLoop:
                 self._requests.forget(conversation_id)
             case Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() as item:
                 self._changes.handle(item)
-            case Plan() as question:
-                if self.planner is not None:
-                    self.planner.request(question)
+            case Plan():
+                pass  # the planner has it since it arrived
             case SetTemplate(template=template):
                 self._requests.set_template(template)
             case CheckTemplate() as check:

@@ -16,6 +16,7 @@ from engine_bridge.child.planner_thread import PlannerThread
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
+from tests.engine.harness import InProcess
 from tests.tiny_model import TinyLlama, write_tiny_llama
 from tests.unit.gguf_bytes import Gguf, llama_values
 
@@ -203,3 +204,23 @@ def test_that_stopping_does_not_wait_for_a_stranger(small_path: Path, tmp_path: 
         thread.stop()
         assert time.monotonic() - begin_s < 5
     assert sink.events.empty()
+
+
+class Taker:
+    """Writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Plan] = []
+
+    def request(self, question: Plan) -> None:
+        self.asked.append(question)
+
+
+def test_that_a_question_does_not_wait_for_the_step_under_way(small_path: Path) -> None:
+    with InProcess() as engine:
+        taker = engine.loop.planner = Taker()
+        asked = question(1, small_path)
+        engine.send(asked)  # the loop is not turned: it computes
+        assert taker.asked == [asked]
+        engine.loop.turn()
+        assert taker.asked == [asked]
