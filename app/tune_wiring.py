@@ -201,7 +201,9 @@ class TuneWiring(QObject):
                 "engine runs the value of before."
             )
         seconds = self._session.measured_seconds(cost) if cost else None
-        self._top.set_apply(str(cost) if cost else None, seconds, reason)
+        # What costs nothing but a moment takes no memory.
+        has_forecast = cost is Applies.LIVE or not self._session.is_planning
+        self._top.set_apply(str(cost) if cost else None, seconds, reason, has_forecast=has_forecast)
         self._top.set_history(self._session.can_undo, self._session.can_redo)
 
 

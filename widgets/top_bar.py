@@ -133,7 +133,12 @@ class TopBar(QFrame):
         self._redo.setEnabled(can_redo)
 
     def set_apply(
-        self, cost: str | None, seconds: float | None, is_blocked_reason: str | None
+        self,
+        cost: str | None,
+        seconds: float | None,
+        is_blocked_reason: str | None,
+        *,
+        has_forecast: bool = True,
     ) -> None:
         """Say what Apply would cost.
 
@@ -141,6 +146,7 @@ class TopBar(QFrame):
             cost: ``live``, ``new context`` or ``reload``; None where nothing differs.
             seconds: How long it took the last time; None where it was not measured.
             is_blocked_reason: Sentence why it cannot be applied now; None where it can.
+            has_forecast: Whether it is known what memory the settings take.
         """
         button = self.apply_button
         if cost is None:
@@ -150,6 +156,8 @@ class TopBar(QFrame):
             took = "" if seconds is None else f" {seconds:.1f}\u202fs"
             button.set_cost(f"{cost}{took}")
             tip = f"Make the engine run the settings shown ({cost}{took})."
+            if not has_forecast:
+                tip += " What memory they take is not known yet: the engine looks when it applies."
         button.setEnabled(cost is not None and is_blocked_reason is None)
         button.setToolTip(plain_tip(is_blocked_reason or tip))
         button.setAccessibleDescription(is_blocked_reason or tip)

@@ -55,6 +55,15 @@ def test_that_an_unmeasured_cost_invents_no_seconds(bar: TopBar) -> None:
     assert bar.apply_button.text() == "Apply · reload"
 
 
+def test_that_apply_without_a_forecast_says_so(bar: TopBar) -> None:
+    bar.set_apply("new context", 0.3, None, has_forecast=False)
+    assert bar.apply_button.isEnabled()
+    assert "What memory they take is not known yet" in bar.apply_button.toolTip()
+    assert "not known yet" in bar.apply_button.accessibleDescription()
+    bar.set_apply("new context", 0.3, None)
+    assert "not known yet" not in bar.apply_button.toolTip()
+
+
 def test_that_there_may_be_nothing_to_apply(bar: TopBar) -> None:
     bar.set_apply(None, None, None)
     assert bar.apply_button.text() == "Nothing to apply"
