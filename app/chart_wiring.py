@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from PySide6.QtWidgets import QFileDialog
 from app.background import Task
 from app.last_folder import EXPORTS, LastFolder
 from app.storage.atomic_file import write_whole
+from app.window_memory import KeepsWindow
 from widgets.charts.export_csv import csv_bytes
 from widgets.charts.export_picture import Look, png_bytes, svg_bytes
 from widgets.charts.sheet import Sheet
 from widgets.live_panel import LivePanel
 
+_LENGTH = "charts_length_s"
 _FILTERS = {
     "png": "Pictures (*.png)",
     "svg": "Drawings (*.svg)",
@@ -43,8 +46,25 @@ class ChartWiring(QObject):
         self._panel = panel
         self._last_folder = last_folder or LastFolder(None, self)
         panel.export_requested.connect(self.ask)
-        self.saved.connect(lambda path: panel.say(f"Saved {path.name}"))
+        self.saved.connect(lambda path: panel.say(f"Saved {path.name} in {path.parent}"))
         self.failed.connect(panel.say)
+
+    def remember(self, kept: KeepsWindow) -> None:
+        """Show as much time as was shown last, and keep what is shown from now on."""
+        view = self._panel.time_view
+        try:
+            length_s = float(kept.window_state.get(_LENGTH, ""))
+        except ValueError:
+            length_s = math.nan
+        if math.isfinite(length_s):
+            view.show_length(length_s)
+
+        def note() -> None:
+            text = f"{view.length_s:g}"
+            if kept.window_state.get(_LENGTH) != text:
+                kept.window_state = kept.window_state | {_LENGTH: text}
+
+        view.moved.connect(note)
 
     def ask(self, kind: str, sheets: Sequence[Sheet]) -> None:
         """Ask where to, then write ``sheets`` as ``png``, ``svg`` or ``csv``."""

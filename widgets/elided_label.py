@@ -74,9 +74,13 @@ class ElidedLabel(QLabel):
             self._elide()
             self.updateGeometry()
 
+    def shortened(self, full: str, room_px: int) -> str:
+        """What of ``full`` is shown in ``room_px``."""
+        return self.fontMetrics().elidedText(full, self._mode, room_px)
+
     def _elide(self) -> None:
         room = self.width() - self._beside_px()
-        shown = self.fontMetrics().elidedText(self._full, self._mode, room)
+        shown = self.shortened(self._full, room)
         if shown != self.text():
             self.setText(shown)
         super().setToolTip(self._tip if shown == self._full else self._with_tip(self._full))

@@ -32,7 +32,10 @@ class Entry:
 
 
 class LegendLine(QWidget):
-    """One line; what does not fit ends in an ellipsis and stands in the tooltip."""
+    """One line; entries that do not fit whole are left out from the end, and counted there.
+
+    The tooltip has them all.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty line."""
@@ -63,20 +66,36 @@ class LegendLine(QWidget):
         painter = QPainter(self)
         muted = self.palette().windowText().color()
         metrics, x = self.fontMetrics(), 0
-        for entry in self._entries:
+        fitting = self.fitting()
+        for entry in self._entries[:fitting]:
             if entry.colour is not None:
                 top = (self.height() - _SWATCH_PX) / 2
                 swatch = QRectF(x, top, _SWATCH_PX, _SWATCH_PX)
                 painter.fillRect(swatch, QColor(entry.colour))
                 x += _SWATCH_PX + STEP_PX
             painter.setPen(QColor(entry.ink) if entry.ink else muted)
-            room = max(0, self.width() - x)
-            shown = metrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, room)
-            area = QRectF(x, 0, room, self.height())
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, shown)
+            area = QRectF(x, 0, max(0, self.width() - x), self.height())
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, entry.text)
             x += metrics.horizontalAdvance(entry.text) + _GAP_PX
-            if shown != entry.text:
-                break
+        if fitting < len(self._entries):
+            painter.setPen(muted)
+            area = QRectF(x, 0, max(0, self.width() - x), self.height())
+            left = f"+{len(self._entries) - fitting}"
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, left)
+
+    def fitting(self) -> int:
+        """How many entries are shown, from the first."""
+        metrics = self.fontMetrics()
+        swatch = _SWATCH_PX + STEP_PX
+        more = metrics.horizontalAdvance(f"+{len(self._entries)}")
+        x = shown = 0
+        for number, entry in enumerate(self._entries, 1):
+            x += metrics.horizontalAdvance(entry.text) + (swatch if entry.colour else 0)
+            is_last = number == len(self._entries)
+            if x + (0 if is_last else _GAP_PX + more) <= self.width():
+                shown = number
+            x += _GAP_PX
+        return shown
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""

@@ -43,6 +43,7 @@ WINDOW_S = 120.0
 
 # Two minutes at ten rows a second, and room for rows that come faster; older ones are thinned.
 _RECENT_ROWS = 2048
+_GONE = "The model is gone: the engine ended or gave it up"
 # An hour of one reading a second, as the sampler reads, whole.
 _MEMORY_ROWS = 4096
 # One every 15 s for an hour.
@@ -78,6 +79,7 @@ class TpotView:
         span_s: How long the steps took that both speeds are made of.
         limit_s: Longest good TPOT, where one was set.
         active: Streams that deliver now.
+        has_past: Whether any stream ever delivered.
     """
 
     streams: tuple[StreamSeries, ...] = ()
@@ -89,6 +91,7 @@ class TpotView:
     span_s: float | None = None
     limit_s: float | None = None
     active: int = 0
+    has_past: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,9 @@ class Meters:
         self._note_change()
 
     def note_engine_gone(self, now_ns: int) -> None:
-        """The engine process ended: lines end, requests under way will not."""
+        """The engine ended, or gave its model up: lines end, requests under way will not."""
+        if self._applied is not None:
+            self._markers.append(Marker(now_ns / 1e9, _GONE))
         self._applied = None
         self._slot_of.clear()
         self.memory.set_applied(None)
@@ -252,6 +257,7 @@ class Meters:
             throughput_tok_s=throughput,
             span_s=span_s,
             active=len(active),
+            has_past=any(stream.has_rows for stream in self._streams.values()),
             limit_s=self.requests.tpot_limit_s,
         )
 

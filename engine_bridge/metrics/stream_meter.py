@@ -143,6 +143,11 @@ class StreamMeter:
         return bool(self._steps) and now_s - self._steps[-1][0] < _ACTIVE_S
 
     @property
+    def has_rows(self) -> bool:
+        """Whether its line has any rows, of whatever time."""
+        return len(self._tpot) > 0
+
+    @property
     def state_bytes(self) -> int:
         """Memory its lines take when full."""
         return self._tpot.state_bytes + self._itl.state_bytes

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.chart_wiring import ChartWiring
+from app.window_memory import Unkept
 from engine_bridge.metrics.stretch import Stretch
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.synthetic import SECOND, desk_at_work
@@ -193,7 +194,7 @@ def test_that_a_file_is_written_where_the_user_says(
     with qtbot.waitSignal(wiring.saved):
         dialog.fileSelected.emit(str(path))
     assert path.read_text(encoding="utf-8").startswith("time,seconds,System memory: others")
-    assert panel.time_bar.said() == "Saved memory.csv"
+    assert panel.time_bar.said() == f"Saved memory.csv in {tmp_path}"
     dialog.reject()
     qtbot.waitUntil(lambda: not panel.findChildren(QFileDialog))
 
@@ -227,6 +228,31 @@ def test_that_a_disk_that_refuses_is_a_sentence(
     assert failed.args is not None
     assert failed.args[0].startswith("The charts could not be saved")
     assert panel.time_bar.said() == failed.args[0]
+
+
+def test_that_the_length_shown_comes_back_with_the_next_start(
+    panel: LivePanel, wiring: ChartWiring
+) -> None:
+    """Newcomer 40: after a restart 10 min had become 2 min."""
+    kept = Unkept()
+    wiring.remember(kept)
+    assert panel.time_view.length_s == 120.0
+    panel.time_view.show_length(600.0)
+    panel.time_view.show_length(120.0)
+    assert kept.window_state == {"charts_length_s": "120"}
+    kept.window_state |= {"charts_length_s": "600", "docks": "x"}
+    wiring.remember(kept)
+    assert panel.time_view.length_s == 600.0
+    panel.time_view.show_length(30.0)
+    assert kept.window_state == {"charts_length_s": "30", "docks": "x"}
+
+
+@pytest.mark.parametrize("text", ["", "many", "nan", "-inf"])
+def test_that_a_length_that_is_none_is_not_shown(
+    panel: LivePanel, wiring: ChartWiring, text: str
+) -> None:
+    wiring.remember(Unkept({"charts_length_s": text}))
+    assert panel.time_view.length_s == 120.0
 
 
 def test_that_every_entry_of_the_menu_has_a_key(panel: LivePanel) -> None:

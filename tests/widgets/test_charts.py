@@ -218,7 +218,7 @@ def test_that_each_chart_says_its_value_and_what_it_is_made_of(charts: Charts) -
     working(charts)
     assert charts["memory"].text().startswith("System memory: 6.24 of 23.5 GiB")
     assert "unexplained +0.04 GiB" in charts["memory"].text()
-    assert "mapped weights 1.10" in charts["memory"].text()
+    assert "weights 1.70" in charts["memory"].text()
     assert "% of 61.2 GB/s · ceiling" in charts["bandwidth"].text()
     assert "queue" in charts["ttft"].text()
     assert "prefill" in charts["ttft"].text()

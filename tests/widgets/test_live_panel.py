@@ -407,10 +407,12 @@ def test_that_times_are_the_time_of_day_where_nobody_counts_back(working: LivePa
 def test_that_an_empty_stretch_says_so(working: LivePanel, clock: Clock) -> None:
     clock.now_ns += 600 * SECOND
     working.redraw()
-    assert "appear" in working.ttft.text()
+    assert "No request in this stretch; the last was 10 min ago" in working.ttft.text()
+    assert "appear" in working.memory._empty.text()
     working.time_view.pan(-100.0)
     settle()
-    assert "Nothing was measured" in working.ttft.text()
+    assert "No request in this stretch; the last was 10 min ago" in working.ttft.text()
+    assert "Nothing was measured" in working.memory._empty.text()
     working.time_view.pan(-420.0)
     settle()
     assert "queue" in working.ttft.text()

@@ -11,6 +11,7 @@ from widgets.charts.picture import Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.charts.words import gb_per_s, number, tok_per_s
 
 # A value older than this is shown as the last one, not as the present one.
@@ -42,6 +43,15 @@ class BandwidthChart(ChartFrame[BandwidthView]):
         limit = Series("Peak", view.peak_times_s, view.peaks, self.colours.warning, is_dotted=True)
         highest_peak = highest(view.peaks) or 0.0
         return Picture((line, limit), (), top if top is None else max(top, highest_peak))
+
+    def absent(self, view: BandwidthView, timeline: Timeline) -> str:
+        """When something was decoded last, where that has left the stretch."""
+        if view.last_bytes_per_s is None:
+            return ""
+        when = timeline.ago(timeline.now_s - view.last_age_s)
+        return (
+            f"No decoding in this stretch; the last was {when}: {gb_per_s(view.last_bytes_per_s)}."
+        )
 
     def say(self, view: BandwidthView) -> None:
         """The newest figure and its share of the peak."""
@@ -92,7 +102,8 @@ def _note(view: BandwidthView, is_stale: bool) -> list[str]:
         else:
             parts.append(f"MBU {100 * view.mbu:.0f} % of {peak}")
     if view.ceiling_steps_per_s is not None:
-        parts.append(f"ceiling {tok_per_s(view.ceiling_steps_per_s)}")
+        least = "at least " if view.is_lower_bound else ""
+        parts.append(f"ceiling {least}{tok_per_s(view.ceiling_steps_per_s)}")
     elif view.step_bytes is not None:
         parts.append(f"{number(view.step_bytes / 1e9)} GB a step")
     return parts

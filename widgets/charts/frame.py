@@ -7,7 +7,7 @@ from html import escape
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QAccessible, QContextMenuEvent, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QAccessible, QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -22,17 +22,19 @@ from engine_bridge.metrics.definitions import DEFINITIONS
 from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.charts.chart_menu import ChartMenu
+from widgets.charts.note_line import BETWEEN, NoteLine
 from widgets.charts.picture import Picture
 from widgets.charts.plot import TimePlot
-from widgets.charts.sheet import Sheet, Unit
+from widgets.charts.sheet import Events, Sheet, Unit
 from widgets.charts.time_keys import steer
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
-from widgets.elided_label import ElidedLabel
 from widgets.legend_line import Entry, LegendLine
 from widgets.theme import set_role
 
 NO_VALUE = "–"
+# Below this the muted line costs the plot more than it says.
+_LOW_PX = 26 * STEP_PX
 _KEYS = (
     "Arrow keys pan, plus and minus zoom, Space pauses, End follows; Shift with an arrow moves the "
     "crosshair, Ctrl with an arrow goes to the next change."
@@ -96,12 +98,15 @@ class ChartFrame(QFrame, Generic[View]):
         self._title = QLabel(title)
         set_role(self._title, "heading")
         self._meaning = "\n\n".join(DEFINITIONS[key] for key in definitions)
-        self._title.setToolTip(self._meaning)
+        # Only what is marked up does Qt break into lines.
+        self._tip = f"<p>{_marked_up(self._meaning)}</p>"
+        self._title.setToolTip(self._tip)
         self._legend = LegendLine()
         self._value = QLabel(NO_VALUE)
-        self._value.setToolTip(self._meaning)
+        self._value.setToolTip(self._tip)
         set_role(self._value, "muted")
-        self._note = ElidedLabel()
+        self._note = NoteLine()
+        self._note.setToolTip(self._tip)
         self._note.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         set_role(self._note, "hint")
         self._empty = QLabel(empty_text, plot)
@@ -173,7 +178,11 @@ class ChartFrame(QFrame, Generic[View]):
         self._view = view
         picture = self.picture(view)
         self.plot.show_picture(picture, timeline, markers)
-        self._empty.setText(self._empty_text if timeline.is_following else _NOTHING_HERE)
+        empty_text = self.absent(view, timeline)
+        if not empty_text:
+            empty_text = self._empty_text if timeline.is_following else _NOTHING_HERE
+        if picture.top is None and empty_text != self._empty.text():
+            self._empty.setText(empty_text)
         self.show_empty(picture.top is None)
         if has_words:
             self.say(view)
@@ -183,6 +192,14 @@ class ChartFrame(QFrame, Generic[View]):
     def picture(self, view: View) -> Picture:
         """What there is to draw; pure but for the colours."""
         raise NotImplementedError
+
+    def absent(self, view: View, timeline: Timeline) -> str:
+        """What to say of a stretch without anything where there was something before it."""
+        return ""
+
+    def events(self, view: View) -> Events | None:
+        """What stands in the table a row each; None for the values of the series."""
+        return None
 
     def say(self, view: View) -> None:
         """Bring the present figures up to date, whatever stretch is shown."""
@@ -201,7 +218,7 @@ class ChartFrame(QFrame, Generic[View]):
         """Name what is shown now; ``detail`` is plain text, in front of the title's tooltip."""
         if title != self._title.text():
             self._title.setText(title)
-        tip = f"{escape(detail)}<br><br>{escape(self._meaning)}".replace("\n\n", "<br><br>")
+        tip = f"<p>{escape(detail)}</p>{self._tip}"
         if tip != self._title.toolTip():
             self._title.setToolTip(tip)
 
@@ -249,6 +266,7 @@ class ChartFrame(QFrame, Generic[View]):
             timeline=self.plot.timeline,
             markers=self.plot.markers,
             axis_top=self.plot.top,
+            events=self.events(self._view if view is None else view),
         )
 
     def _show_note(self) -> None:
@@ -256,9 +274,9 @@ class ChartFrame(QFrame, Generic[View]):
         self._cursor_lines = self.plot.lines_at_cursor()
         if self._has_legend_below:
             self._legend.setHidden(bool(self._cursor_lines))
-        note = " · ".join(self._cursor_lines) or self._note_text
+        note = BETWEEN.join(self._cursor_lines) or self._note_text
         if note != self._note.full_text():
-            self._note.set_text(note)
+            self._note.set_text(note, self._tip)
         at_cursor = ". ".join(self._cursor_lines)
         said = (at_cursor, self.text(), _KEYS)
         description = ". ".join(part.rstrip(".") for part in said if part)
@@ -266,6 +284,11 @@ class ChartFrame(QFrame, Generic[View]):
             self.setAccessibleDescription(description)
 
     # --- Qt -----------------------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A low chart gives the muted line's room to its plot; the tooltip keeps its words."""
+        super().resizeEvent(event)
+        self._note.setHidden(self.height() < _LOW_PX and not self._has_legend_below)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the empty text in the middle of the plot."""
@@ -296,3 +319,7 @@ class ChartFrame(QFrame, Generic[View]):
         """The keys go elsewhere."""
         super().focusOutEvent(event)
         self.plot.set_focused(False)
+
+
+def _marked_up(text: str) -> str:
+    return escape(text).replace("\n\n", "<br><br>")

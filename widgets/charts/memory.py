@@ -22,8 +22,6 @@ _HEADROOM = 1.1
 _NEAR_CAPACITY = 0.8
 # A reading a second: further away than this there was none.
 _READ_EVERY_S = 2.0
-# The place of KV in the stack: what settings change begins there.
-_FIRST_TUNED = MemoryParts._fields.index("kv")
 _NAMES = {
     "others": "others",
     "mapped": "mapped weights",
@@ -33,6 +31,8 @@ _NAMES = {
     "draft": "draft",
     "rest": "unexplained",
 }
+# Settings change everything else.
+_UNTUNED = (_NAMES["others"], _NAMES["weights"])
 
 
 class MemoryChart(ChartFrame[MemoryView]):
@@ -96,8 +96,8 @@ class MemoryChart(ChartFrame[MemoryView]):
         parts = self._view.parts
         if parts is None:
             return super().text()
-        named = zip(MemoryParts._fields, parts, strict=True)
-        words = ", ".join(f"{_NAMES[field]} {gib(size)}" for field, size in named if size > 0)
+        named = dict(zip(_NAMES.values(), parts, strict=True))
+        words = ", ".join(f"{name} {gib(size)}" for name, size in _as_in_legend(named) if size > 0)
         planned = "" if self._view.planned is None else f", predicted {gib(self._view.planned)}"
         return f"{self._view.name}: {super().text()}. In GiB: {words}{planned}"
 
@@ -107,11 +107,13 @@ class MemoryChart(ChartFrame[MemoryView]):
             return []
         # Mapped weights are a paler band of the same thing: one entry for both.
         kept = (parts.others, 0, parts.weights + parts.mapped, parts.kv, parts.compute, parts.draft)
-        return [
+        entries = [
             Entry(_NAMES[field], colour)
             for field, size, colour in zip(_NAMES, kept, self._series_colours(), strict=False)
             if size > 0
         ]
+        # From the top of the stack down: where room is short, what no setting changes goes first.
+        return entries[::-1]
 
     def _series_colours(self) -> tuple[str, ...]:
         """Colours in the order of ``MemoryParts``."""
@@ -125,15 +127,15 @@ class MemoryChart(ChartFrame[MemoryView]):
         reach_s = max(_READ_EVERY_S, self.plot.near()[0])
         bands = [series for series in self.plot.picture.series if series.look == "area"]
         sizes = [(band.name, value_near(band, time_s, reach_s)) for band in bands]
-        held = [(name, size) for name, size in sizes if size is not None]
+        held = _as_in_legend({name: size for name, size in sizes if size is not None})
         if not held:
             return []
         total = sum(size for _, size in held)
         lines = [f"{gib(total)} of {gib(self._view.capacity)} GiB"]
         # The card lists them as they are stacked; the crosshair's line, which may be cut off,
         # begins with what the settings change.
-        order = list(reversed(held)) if share is not None else [*held[_FIRST_TUNED:], *held]
-        named = dict(order)
+        tuned = [part for part in held if part[0] not in _UNTUNED]
+        named = dict(reversed(held) if share is not None else [*tuned, *held])
         lines += [f"{name} {gib(size)}" for name, size in named.items() if size > 0]
         predicted = value_near(self.plot.picture.series[-1], time_s, reach_s)
         if predicted is not None:
@@ -141,6 +143,13 @@ class MemoryChart(ChartFrame[MemoryView]):
         if share is not None and self._view.window is not None:
             lines.append(f"this window {gib(self._view.window)} now (in others)")
         return lines
+
+
+def _as_in_legend(sizes: dict[str, float]) -> list[tuple[str, float]]:
+    """Parts in the order of the stack; mapped weights are weights, of the same thing."""
+    weights, mapped = _NAMES["weights"], _NAMES["mapped"]
+    whole = sizes | {weights: sizes.get(weights, 0.0) + sizes.get(mapped, 0.0)} if sizes else {}
+    return [(name, size) for name, size in whole.items() if name != mapped]
 
 
 def _axis_top(top: float | None, capacity: float) -> float | None:

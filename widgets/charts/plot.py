@@ -23,13 +23,14 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.charts.axes import Axes, axis_height, axis_width, label_room, plot_area
 from widgets.charts.brush import Brush
-from widgets.charts.geometry import Geometry
+from widgets.charts.card import Card
+from widgets.charts.geometry import HEADROOM, Geometry
 from widgets.charts.marks import Change, changes, paint_changes
 from widgets.charts.picture import Picture, value_near
 from widgets.charts.scale import SteadyTop, ticks
@@ -87,6 +88,7 @@ class TimePlot(QWidget):
         self._axes_key: object = None
         self._axes_layer = QPixmap()
         self._layer: QPixmap | None = None
+        self._card = Card(self, self.card_at)
         time_view.cursor_moved.connect(self.update)
         # The frame around it takes the focus and says the chart's text; one stop is enough.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -105,6 +107,7 @@ class TimePlot(QWidget):
         self._steady.follow(highest, timeline.now_s, is_still=not timeline.is_following)
         self._picture, self._timeline, self._markers = picture, timeline, tuple(markers)
         self._renew()
+        self._card.renew()
 
     def set_lines_at(self, lines_at: LinesAt) -> None:
         """What there is to say at a time (seconds) and a share of the axis, a line each."""
@@ -137,7 +140,9 @@ class TimePlot(QWidget):
     @property
     def axes(self) -> Axes:
         """The labels of both axes."""
-        shown = () if self._is_blank else tuple(ticks(self._steady.top))
+        between_px = self.geometry_now.area.height() / HEADROOM
+        label_px = self._metrics().height()
+        shown = () if self._is_blank else tuple(ticks(self._steady.top, between_px / label_px))
         if not self._has_time_labels:
             return Axes(shown)
         width = self.geometry_now.area.width()
@@ -222,10 +227,7 @@ class TimePlot(QWidget):
 
     def _cursor_time_s(self) -> float | None:
         """Seconds before the right edge at which the crosshair stands."""
-        cursor_s = self._time_view.cursor_s
-        if cursor_s is None or self._is_blank or not self._timeline.stretch.holds(cursor_s):
-            return None
-        return cursor_s - self._timeline.stretch.until_s
+        return None if self._is_blank else self._time_view.cursor_in(self._timeline.stretch)
 
     # --- Qt: painting -------------------------------------------------------------------
 
@@ -312,11 +314,7 @@ class TimePlot(QWidget):
     def event(self, event: QEvent) -> bool:
         """Show the hover card of the place under the pointer."""
         if isinstance(event, QHelpEvent):
-            text = self.card_at(QPointF(event.pos()))
-            if text:
-                QToolTip.showText(event.globalPos(), text, self)
-            else:
-                QToolTip.hideText()
+            self._card.show(event.pos())
             return True
         return super().event(event)
 
@@ -331,6 +329,7 @@ class TimePlot(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan while dragged; the crosshair is below the pointer."""
+        self._card.pointer_moved(event.position().toPoint())
         self._pointer.move(event, self.geometry_now)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -343,5 +342,6 @@ class TimePlot(QWidget):
 
     def leaveEvent(self, event: QEvent) -> None:
         """Take the crosshair away."""
+        self._card.leave()
         self._pointer.leave()
         super().leaveEvent(event)

@@ -25,13 +25,24 @@ def nice_top(value: float) -> float:
     return mantissa * power
 
 
-def ticks(top: float) -> list[tuple[float, str]]:
-    """Ticks above 0 for a ``top`` that ``nice_top`` made: place as a share of it, and text."""
+def ticks(top: float, room: float = math.inf) -> list[tuple[float, str]]:
+    """Ticks above 0 for a ``top`` that ``nice_top`` made: place as a share of it, and text.
+
+    Args:
+        top: The highest of them.
+        room: How many lines of text fit between 0 and the top; with fewer than the ticks need,
+            evenly spaced ones are left out, but never the top itself.
+    """
     power = 10.0 ** math.floor(math.log10(top * (1 + 1e-9)))
     mantissa = min(_STEPS, key=lambda m: abs(m - top / power))
     step = _STEPS[mantissa] * power
     count = round(top / step)
-    return [(number / count, tick_text(number * step, step)) for number in range(1, count + 1)]
+    # The 0 takes a place too: half of it and half of the top label lie beyond the room.
+    every = next((n for n in range(1, count) if count % n == 0 and count / n <= room), count)
+    return [
+        (number / count, tick_text(number * step, step))
+        for number in range(every, count + 1, every)
+    ]
 
 
 def tick_text(value: float, step: float) -> str:

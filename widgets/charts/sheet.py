@@ -28,6 +28,19 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Events:
+    """Rows of a table that are more than a value at a time.
+
+    Attributes:
+        columns: Headings, units included.
+        rows: Seconds before the right edge, ascending, each with a text for every column.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Sheet:
     """Everything one chart shows.
 
@@ -40,6 +53,7 @@ class Sheet:
         timeline: The time axis.
         markers: Changes, seconds before the right edge.
         axis_top: The top tick, in ``unit``.
+        events: What stands in the table a row each; None for the values of the series.
     """
 
     title: str
@@ -50,6 +64,7 @@ class Sheet:
     timeline: Timeline
     markers: tuple[Marker, ...]
     axis_top: float
+    events: Events | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +117,25 @@ def inside(series: Series, length_s: float) -> Floats:
     return values[np.isfinite(values) & (times >= -length_s) & (times <= 0)]
 
 
+def rows_of(sheet: Sheet) -> Events:
+    """Everything in the stretch a row each: events, or what every series was at each moment."""
+    if sheet.events is not None:
+        return sheet.events
+    named = sheet.picture.named()
+    cells: dict[float, list[str]] = {}
+    for place, series in enumerate(named):
+        is_shown = np.isfinite(series.values) & (series.times_s <= 0)
+        is_shown &= series.times_s >= -sheet.timeline.length_s
+        values = scaled(series.values[is_shown], sheet.unit)
+        for time_s, value in zip(series.times_s[is_shown].tolist(), values.tolist(), strict=True):
+            row = cells.setdefault(round(time_s, 1), [""] * len(named))
+            row[place] = number(value)
+    return Events(
+        tuple(series.name for series in named),
+        tuple((time_s, tuple(cells[time_s])) for time_s in sorted(cells)),
+    )
+
+
 def stretch_text(timeline: Timeline) -> str:
     """From when to when, as the time of day with its date."""
     begin, end = timeline.day(-timeline.length_s), timeline.day(0.0)
@@ -116,4 +150,8 @@ def table_text(sheet: Sheet) -> str:
     for marker in sheet.markers:
         what = "; ".join(marker.text.splitlines())
         rows.append(f"{sheet.timeline.day(marker.at_s):%H:%M:%S}\t{what}")
+    shown = rows_of(sheet)
+    rows.append("\t".join(("Time", *shown.columns)))
+    for time_s, texts in shown.rows:
+        rows.append("\t".join((f"{sheet.timeline.day(time_s):%H:%M:%S}", *texts)))
     return "\n".join(rows)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -10,6 +17,8 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QStyle,
+    QTableView,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -17,15 +26,54 @@ from PySide6.QtWidgets import (
 )
 
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
-from widgets.charts.sheet import FIGURE_NAMES, Sheet, figures, stretch_text, table_text
+from widgets.charts.sheet import FIGURE_NAMES, Sheet, figures, rows_of, stretch_text, table_text
 from widgets.theme import set_role
 
 # More than these scroll.
-_ROWS = 14
+_ROWS, _ROWS_SEEN = 14, 6
+_WIDEST_PX = 220 * STEP_PX
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class _RowsModel(QAbstractTableModel):
+    """Rows of a sheet with their time of day."""
+
+    def __init__(self, sheet: Sheet, parent: QObject) -> None:
+        super().__init__(parent)
+        self._timeline = sheet.timeline
+        self._events = rows_of(sheet)
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._events.rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else 1 + len(self._events.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> str | None:
+        if role != Qt.ItemDataRole.DisplayRole or orientation is not Qt.Orientation.Horizontal:
+            return None
+        return ("Time", *self._events.columns)[section]
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if index.column() else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        time_s, texts = self._events.rows[index.row()]
+        if index.column():
+            return texts[index.column() - 1]
+        return f"{self._timeline.day(time_s):%H:%M:%S}"
 
 
 class TableDialog(QDialog):
-    """One chart's series: last, lowest, median, p99 and highest value, and the changes."""
+    """One chart in figures: of each series the last, lowest, median, p99 and highest value.
+
+    Below them the changes, and every request or value with its time.
+    """
 
     def __init__(self, sheet: Sheet, parent: QWidget | None = None) -> None:
         """Show ``sheet`` as it was when asked; it does not go on."""
@@ -53,8 +101,10 @@ class TableDialog(QDialog):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*[PANEL_PADDING_PX] * 4)
         layout.setSpacing(2 * STEP_PX)
+        self.rows = self._rows()
         for widget in (heading, when, self.table):
             layout.addWidget(widget)
+        layout.addWidget(self.rows, 1)
         for line in self._change_lines():
             label = QLabel(line)
             label.setTextFormat(Qt.TextFormat.PlainText)
@@ -89,10 +139,28 @@ class TableDialog(QDialog):
                 table.setItem(row, column, item)
         table.resizeColumnsToContents()
         table.setSizeAdjustPolicy(QAbstractItemView.SizeAdjustPolicy.AdjustToContents)
-        table.setMaximumHeight(_ROWS * table.verticalHeader().defaultSectionSize())
-        if rows:
-            table.setCurrentCell(0, 0)
+        row_px = table.verticalHeader().defaultSectionSize()
+        table.setMaximumHeight(_ROWS * row_px)
+        table.setMinimumHeight(min(len(rows) + 1, _ROWS) * row_px + 2 * STEP_PX)
+        if rows:  # the keyboard begins there, without a row that looks chosen
+            table.setCurrentCell(0, 0, QItemSelectionModel.SelectionFlag.NoUpdate)
         return table
+
+    def _rows(self) -> QTableView:
+        view = QTableView()
+        view.setModel(_RowsModel(self._sheet, view))
+        view.setAccessibleName(f"Every value of the {self._sheet.title} chart")
+        view.verticalHeader().hide()
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setTabKeyNavigation(False)
+        view.resizeColumnsToContents()
+        view.setMinimumHeight(_ROWS_SEEN * view.verticalHeader().defaultSectionSize())
+        scroll_bar_px = view.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        needed_px = view.horizontalHeader().length() + scroll_bar_px + 2 * STEP_PX
+        view.setMinimumWidth(min(needed_px, _WIDEST_PX))
+        view.setVisible(view.model().rowCount() > 0)
+        view.scrollToBottom()
+        return view
 
     def _change_lines(self) -> list[str]:
         timeline = self._sheet.timeline

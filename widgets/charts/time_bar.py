@@ -15,8 +15,8 @@ from widgets.theme import set_role
 
 PRESETS = ((30.0, "30 s"), (120.0, "2 min"), (600.0, "10 min"), (3600.0, "1 h"))
 _HELP = (
-    "The wheel zooms around the pointer, dragging pans, a double click follows the last two "
-    "minutes again. With the keyboard, in a chart: arrows, plus and minus, Home and End, Space."
+    "<p>The wheel zooms around the pointer, dragging pans, a double click follows the last two "
+    "minutes again. With the keyboard, in a chart: arrows, plus and minus, Home and End, Space.</p>"
 )
 
 

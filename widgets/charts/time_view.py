@@ -146,6 +146,18 @@ class TimeView(QObject):
             return self.until_s - (1 - self._pointer_share) * self._length_s
         return self._cursor_s
 
+    def cursor_in(self, stretch: Stretch) -> float | None:
+        """Where the crosshair stands in what is drawn, seconds before the right edge.
+
+        None where it does not stand in it. Below a pointer that is exactly the pointer's place,
+        which moves on by whole pixels as the drawing does.
+        """
+        if self._pointer_share is not None:
+            return (self._pointer_share - 1) * stretch.length_s
+        if self._cursor_s is None or not stretch.holds(self._cursor_s):
+            return None
+        return self._cursor_s - stretch.until_s
+
     def point_at(self, share: float | None) -> None:
         """The pointer is over a chart: the crosshair stays below it while time goes on.
 

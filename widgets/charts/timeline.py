@@ -60,6 +60,14 @@ class Timeline:
             return f"{_span(-time_s)} ago"
         return _clock(self._day_s(time_s), self.length_s / 100)
 
+    def ago(self, at_s: float) -> str:
+        """A time of the meters' clock in words, whatever is shown: ``3 min ago``, ``at 21:04``."""
+        age_s = self.now_s - at_s
+        if age_s >= 60 * _MINUTE_S:
+            return f"at {self.clock(age_s)}"
+        minutes = int(age_s / _MINUTE_S)
+        return f"{minutes} min ago" if minutes else "less than a minute ago"
+
     def clock(self, age_s: float) -> str:
         """The time of day, ``21:04``, of what happened so long ago, whatever is shown."""
         return _clock(self.now_s - age_s + self.wall_s, _MINUTE_S)

@@ -15,6 +15,7 @@ from widgets.charts.picture import Level, Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.charts.words import milliseconds, number, seconds_text, tok_per_s
 from widgets.legend_line import Entry
 
@@ -82,6 +83,14 @@ class TpotChart(ChartFrame[TpotView]):
         streams = self.colours.streams
         return streams[slot % len(streams)]
 
+    def absent(self, view: TpotView, timeline: Timeline) -> str:
+        """What the last text took, where it has left the stretch."""
+        if not view.has_past:
+            return ""
+        last = view.last_tpot_s
+        took = "" if last is None else f"; the last took {milliseconds(last)} a token"
+        return f"No text in this stretch{took}."
+
     def say(self, view: TpotView) -> None:
         """The median of the active streams, and what all of them deliver."""
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
@@ -91,8 +100,7 @@ class TpotChart(ChartFrame[TpotView]):
             where = " (above the axis)" if is_above else ""
             parts.append(f"p99 ITL {milliseconds(view.itl_p99_s)}{where}")
         if view.stream_tok_s is not None:
-            which = ", median" if view.active > 1 else ""
-            parts.append(f"{tok_per_s(view.stream_tok_s)} per user{which}")
+            parts.append(f"{tok_per_s(view.stream_tok_s)} per user")
         if view.throughput_tok_s is not None:
             parts.append(f"{tok_per_s(view.throughput_tok_s)} in total")
         if view.span_s is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
@@ -9,9 +11,14 @@ from engine_bridge.metrics.request_meter import RequestRecord, TtftView, request
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import highest
 from widgets.charts.picture import Level, Picture, Series
-from widgets.charts.sheet import Unit
+from widgets.charts.sheet import Events, Unit
 from widgets.charts.time_view import TimeView
+from widgets.charts.timeline import Timeline
 from widgets.charts.words import number, seconds_number, seconds_text
+
+_COLUMNS = (
+    "TTFT [s]", "queue [s]", "prefill [s]", "paint [s]", "prompt [tok]", "reused [tok]", "TPOT [ms]"
+)  # fmt: skip
 
 
 class TtftChart(ChartFrame[TtftView]):
@@ -37,6 +44,22 @@ class TtftChart(ChartFrame[TtftView]):
         levels = () if limit is None else (Level("Limit", limit, self.colours.warning),)
         return Picture((dots,), levels, top if top is None else max(top, limit or 0.0))
 
+    def absent(self, view: TtftView, timeline: Timeline) -> str:
+        """When the newest request came, where its dot has left the stretch."""
+        last = view.last
+        if last is None or last.ttft_s is None or last.first_token_s is None:
+            return ""
+        when = timeline.ago(last.first_token_s)
+        return f"No request in this stretch; the last was {when}: {seconds_text(last.ttft_s)}."
+
+    def events(self, view: TtftView) -> Events:
+        """Every request."""
+        rows = [
+            (time_s, tuple(_cells(record)))
+            for time_s, record in zip(view.times_s.tolist(), view.records, strict=True)
+        ]
+        return Events(_COLUMNS, tuple(rows))
+
     def say(self, view: TtftView) -> None:
         """The newest request and what its wait was made of."""
         last = view.last
@@ -60,6 +83,15 @@ class TtftChart(ChartFrame[TtftView]):
             return []
         place = int(np.nanargmin(away))
         return request_lines(view.records[place]) if away[place] <= 1 else []
+
+
+def _cells(record: RequestRecord) -> Iterator[str]:
+    seconds = (record.ttft_s, record.queue_s, record.prefill_s, record.paint_s)
+    yield from ("" if each is None else f"{each:.3f}" for each in seconds)
+    yield f"{record.prompt_tok:,}"
+    yield f"{record.reused_tok:,}"
+    tpot_s = None if record.timing is None else record.timing.tpot_s
+    yield "" if tpot_s is None else number(1000 * tpot_s)
 
 
 def _made_of(record: RequestRecord) -> list[str]:

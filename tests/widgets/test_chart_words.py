@@ -1,0 +1,197 @@
+"""What charts say: empty stretches, lines that are too narrow, cards, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, QSize
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from resources.tokens import DARK, STEP_PX
+from tests.widgets.synthetic import SECOND, desk_at_work
+from widgets.charts.card import card_place
+from widgets.charts.note_line import NoteLine
+from widgets.charts.scale import ticks
+from widgets.charts.sheet import rows_of, table_text
+from widgets.charts.table_dialog import TableDialog
+from widgets.legend_line import Entry, LegendLine
+from widgets.live_panel import LivePanel
+
+pytestmark = pytest.mark.gui
+
+NOW_NS = 5000 * SECOND
+
+
+class Clock:
+    """A clock that a test puts forward."""
+
+    def __init__(self) -> None:
+        self.now_ns = NOW_NS
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, clock: Clock) -> Iterator[LivePanel]:
+    made = LivePanel(desk_at_work(NOW_NS), clock_ns=clock)
+    qtbot.addWidget(made)
+    made._timer.blockSignals(True)
+    made.resize(430, 800)
+    made.show()
+    made.redraw()
+    yield made
+    made.close()
+
+
+def test_that_a_stretch_without_requests_names_the_last_one(panel: LivePanel, clock: Clock) -> None:
+    """Newcomer 31: it said that a dot appears, as if none had ever come."""
+    clock.now_ns += 400 * SECOND
+    panel.redraw()
+    said = panel.ttft.text()
+    assert said.startswith("No request in this stretch; the last was 6 min ago: ")
+    assert said.endswith(" s.")
+    assert panel.bandwidth.text().startswith("No decoding in this stretch; the last was 6 min ago")
+    assert panel.tpot.text().startswith("No text in this stretch; the last took ")
+
+
+def test_that_the_end_of_a_model_has_a_handle(panel: LivePanel, clock: Clock) -> None:
+    panel._meters.note_engine_gone(clock.now_ns - 5 * SECOND)
+    panel._meters.note_engine_gone(clock.now_ns)  # the next engine says hello
+    panel.redraw()
+    gone = [m for m in panel.ttft.plot.markers if "gone" in m.text]
+    assert [marker.at_s for marker in gone] == [pytest.approx(-5.0, abs=0.5)]
+
+
+def test_that_a_muted_line_keeps_every_unit(qtbot: QtBot) -> None:
+    """Newcomer 37: "draft 0.9…", "ceiling 66 tok/s a stre…"."""
+    line = NoteLine()
+    qtbot.addWidget(line)
+    line.show()
+    parts = ["MBU 63 % of 61.2 GB/s", "ceiling 66 tok/s", "measured at 21:04"]
+    full = " · ".join(parts)
+    line.set_text(full)
+    metrics = line.fontMetrics()
+    seen = set()
+    for width in range(metrics.horizontalAdvance(parts[0] + " …"), line.sizeHint().width() + 9, 3):
+        line.resize(width, 20)
+        shown = line.text().removesuffix(" …").split(" · ")
+        assert shown == parts[: len(shown)]
+        assert (line.text() == full) == (len(shown) == len(parts))
+        assert metrics.horizontalAdvance(line.text()) <= width
+        seen.add(len(shown))
+    assert seen == {1, 2, 3}
+    line.resize(metrics.horizontalAdvance("MBU 6"), 20)
+    assert line.text().endswith("…")
+    assert "61.2 GB/s" in line.toolTip()
+
+
+def test_that_a_narrow_legend_leaves_out_whole_entries_from_the_end(qtbot: QtBot) -> None:
+    legend = LegendLine()
+    qtbot.addWidget(legend)
+    names = ("draft", "compute", "KV", "weights", "others")
+    legend.set_entries([Entry(name, DARK.kv) for name in names])
+    counts = []
+    for width in range(0, 400, 10):
+        legend.resize(width, 20)
+        counts.append(legend.fitting())
+    assert counts == sorted(counts)
+    assert set(counts) == {0, 1, 2, 3, 5} | ({4} & set(counts))
+    assert all(name in legend.toolTip() for name in names)
+
+
+def test_that_the_memory_legend_begins_with_what_settings_change(panel: LivePanel) -> None:
+    assert panel.memory._legend.text() == "compute · KV · weights · others"
+
+
+def test_that_weights_are_one_thing_in_legend_card_and_line(panel: LivePanel) -> None:
+    """Newcomer 14: weights 0.03 and mapped weights 0.45 where the legend has one."""
+    for share in (0.5, None):
+        lines = panel.memory.lines_at(-10.0, share)
+        assert [line for line in lines if "weights" in line] == ["weights 1.70"]
+
+
+def test_that_card_and_crosshair_speak_of_the_same_moment(panel: LivePanel, clock: Clock) -> None:
+    plot = panel.memory.plot
+    area = plot.geometry_now.area
+    for step in range(40):
+        clock.now_ns += 70_000_000
+        x = area.left() + step * area.width() / 40
+        panel.time_view.point_at((x - area.left()) / area.width())
+        panel.redraw()
+        time_s = panel.memory.plot._cursor_time_s()
+        assert time_s == pytest.approx(plot.geometry_now.time_at(x), abs=1e-6)
+
+
+def test_that_a_card_stands_beside_the_pointer_and_not_over_the_chart_below() -> None:
+    card, plot = QSize(180, 150), QSize(400, 160)
+    for y in range(0, 160, 10):
+        corner = card_place(QPoint(200, y), card, plot)
+        assert corner.x() > 200
+        assert corner.y() + card.height() <= plot.height()
+    assert card_place(QPoint(200, 5), card, plot).y() == 5
+
+
+def test_that_ticks_keep_apart_where_a_chart_is_low() -> None:
+    """Newcomer 38: the labels overprinted each other."""
+    for top in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 4000.0):
+        every = ticks(top)
+        for room in (0.5, 1.0, 1.9, 2.0, 2.6, 3.0, 4.2, 5.0, 9.0):
+            shown = ticks(top, room)
+            assert shown[-1] == every[-1]
+            assert set(shown) <= set(every)
+            assert len(shown) == 1 or len(shown) <= room
+            gaps = [b[0] - a[0] for a, b in zip([(0.0, ""), *shown], shown, strict=False)]
+            assert max(gaps) == pytest.approx(min(gaps))
+        assert ticks(top, 99.0) == every
+
+
+def test_that_a_low_chart_gives_its_muted_line_to_the_plot(panel: LivePanel) -> None:
+    chart = panel.ttft
+    assert chart._note.isVisible()
+    chart.resize(430, 24 * STEP_PX)
+    assert not chart._note.isVisible()
+    assert "queue" in chart.text()
+
+
+def test_that_what_a_title_explains_is_broken_into_lines(panel: LivePanel) -> None:
+    """Newcomer 35: a line of 1,460 pixels. Qt breaks only what is marked up."""
+    for chart in panel.charts:
+        for label in (chart._title, chart._value):
+            assert isinstance(label, QLabel)
+            assert label.toolTip().startswith("<p>")
+        assert chart._note.toolTip().startswith("<p>")
+
+
+def test_that_the_table_of_ttft_has_a_row_for_each_request(qtbot: QtBot, panel: LivePanel) -> None:
+    """Newcomer 30: one summary row, and the requests were not listed."""
+    dialog = TableDialog(panel.ttft.sheet(), panel)
+    qtbot.addWidget(dialog)
+    model = dialog.rows.model()
+    view = panel.ttft._view
+    assert model.rowCount() == len(view.records) > 10
+    headings = [model.headerData(n, dialog.rows.horizontalHeader().orientation())
+                for n in range(model.columnCount())]  # fmt: skip
+    assert headings[:3] == ["Time", "TTFT [s]", "queue [s]"]
+    assert model.index(0, 1).data() == f"{view.records[0].ttft_s:.3f}"
+    assert not dialog.table.selectedItems()
+    assert not dialog.table.selectionModel().hasSelection()
+
+
+def test_that_the_table_of_other_charts_has_a_row_for_each_moment(panel: LivePanel) -> None:
+    rows = rows_of(panel.memory.sheet())
+    assert rows.columns[:3] == ("others", "mapped weights", "weights")
+    assert len(rows.rows) > 100
+    times = [time_s for time_s, _ in rows.rows]
+    assert times == sorted(times)
+    assert all(len(texts) == len(rows.columns) for _, texts in rows.rows)
+    copied = table_text(panel.memory.sheet()).splitlines()
+    assert len(copied) > len(rows.rows)
+    assert copied[-1].count("\t") == len(rows.columns)

@@ -1,0 +1,26 @@
+"""The muted line of a chart: whole parts of it, never a figure that lost its unit."""
+
+from __future__ import annotations
+
+from widgets.elided_label import ElidedLabel
+
+BETWEEN = " · "
+"""Stands between two parts."""
+
+_MORE = " …"
+
+
+class NoteLine(ElidedLabel):
+    """One line of parts; those that do not fit whole are left out from the end."""
+
+    def shortened(self, full: str, room_px: int) -> str:
+        """As many whole parts as fit; of the first one as much as fits."""
+        metrics = self.fontMetrics()
+        if metrics.horizontalAdvance(full) <= room_px:
+            return full
+        parts = full.split(BETWEEN)
+        for count in range(len(parts) - 1, 0, -1):
+            shown = BETWEEN.join(parts[:count]) + _MORE
+            if metrics.horizontalAdvance(shown) <= room_px:
+                return shown
+        return super().shortened(full, room_px)
