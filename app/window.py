@@ -320,6 +320,7 @@ class Window(QMainWindow):
         self.diagnostics.failed.connect(self.say)
         if desk.kept is not None:
             self.tune_wiring.command_wiring.remember(desk.kept)
+            self.chart_wiring.remember(desk.kept)
         self.coming_back = ComingBack(desk, self.chat, self._memory, self)
         is_list_shown = self.conversations.isVisible
         self.files_told = FilesTold(
