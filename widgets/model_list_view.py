@@ -110,6 +110,10 @@ class ModelListView(QTableView):
         """How many models there are."""
         return self._table.count()
 
+    def loadable_counts(self) -> tuple[int, int]:
+        """How many models can be loaded: of those shown, and of all."""
+        return self._table.loadable_counts()
+
     # --- Which one is current -----------------------------------------------------------
 
     def current_key(self) -> str:

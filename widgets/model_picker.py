@@ -301,10 +301,14 @@ class ModelPicker(QDialog):
         elif is_empty:
             self._empty.setText("Looking for models …" if self._is_listing else _EMPTY)
         self._pages.setCurrentWidget(self._empty if is_empty else self.list)
-        number = f"{shown:,} of {count:,} models" if shown != count else f"{count:,} models"
-        if count == 1 and shown == 1:
-            number = "1 model"
-        parts = (number, "listing …" if self._is_listing else "", self._status_words)
+        loadable, all_loadable = self.list.loadable_counts()
+        noun = "model" if all_loadable == 1 else "models"
+        number = f"{all_loadable:,} {noun}"
+        if loadable != all_loadable:
+            number = f"{loadable:,} of {number}"
+        refused = shown - loadable
+        without = f"{refused:,} unusable" if refused else ""
+        parts = (number, without, "listing …" if self._is_listing else "", self._status_words)
         self._status.set_text(" · ".join(filter(None, parts)))
 
 

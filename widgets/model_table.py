@@ -115,6 +115,11 @@ class ModelTable(QAbstractTableModel):
         """How many models there are."""
         return len(self._rows)
 
+    def loadable_counts(self) -> tuple[int, int]:
+        """How many models can be loaded: of those shown, and of all."""
+        shown = sum(not self._rows[key].is_greyed for key in self._place)
+        return shown, sum(not row.is_greyed for row in self._rows.values())
+
     # --- What Qt asks -------------------------------------------------------------------
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
@@ -195,8 +200,9 @@ class ModelTable(QAbstractTableModel):
     def _heading(self, group: ModelGroup, column: int, role: int) -> object:
         if column != Column.NAME:
             return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return group.title
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            # Two folders may have one name.
+            return f"{group.title}  ·  {group.detail}" if group.detail else group.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(group.detail)
         if role == Qt.ItemDataRole.FontRole:

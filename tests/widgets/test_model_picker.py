@@ -347,3 +347,21 @@ def test_that_names_of_files_are_no_markup_in_tips(picker: ModelPicker) -> None:
     for tip in (picker.load_button.toolTip(), *tips):
         assert "<img" not in tip
         assert "&lt;img" in tip
+
+
+def test_that_only_what_can_be_loaded_counts_as_a_model(picker: ModelPicker) -> None:
+    refused = {"is_greyed": True, "sentence": "It is cut off."}
+    picker.put([row("a"), row("b"), row("bad", **refused), row("worse", **refused)])
+    assert picker.status() == "2 models · 2 unusable"
+    picker.search.setText("a")  # a.gguf and bad.gguf
+    assert picker.status() == "1 of 2 models · 1 unusable"
+    picker.search.setText("b.")
+    assert picker.status() == "1 of 2 models"
+
+
+def test_that_a_folder_s_heading_has_its_path(picker: ModelPicker) -> None:
+    fill(picker)
+    model = picker.list.model()
+    texts = [model.index(at, 0).data() for at in range(model.rowCount())]
+    assert "Mine  ·  /models/mine" in texts
+    assert "Recent" in texts
