@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -350,7 +351,7 @@ def test_that_names_of_files_are_no_markup_in_tips(picker: ModelPicker) -> None:
 
 
 def test_that_only_what_can_be_loaded_counts_as_a_model(picker: ModelPicker) -> None:
-    refused = {"is_greyed": True, "sentence": "It is cut off."}
+    refused: dict[str, Any] = {"is_greyed": True, "sentence": "It is cut off."}
     picker.put([row("a"), row("b"), row("bad", **refused), row("worse", **refused)])
     assert picker.status() == "2 models · 2 unusable"
     picker.search.setText("a")  # a.gguf and bad.gguf
