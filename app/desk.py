@@ -117,6 +117,7 @@ class Desk(QObject):
         self._hardware_timer.stop()
         self._sampler.stop()
         # Before the engine ends: its end is no news about an answer that was under way.
+        self.chats.end_all()
         keepers = (self.keeping, self.kept)
         sentences = [keeper.close() for keeper in keepers if keeper is not None]
         self.unsaved = tuple(filter(None, sentences))

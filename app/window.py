@@ -327,6 +327,7 @@ class Window(QMainWindow):
             desk, self.log_wiring, self.say, self, is_list_shown=is_list_shown
         )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
+        self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
         desk.hardware_measured.connect(self._on_hardware_measured)
 
     def _add_areas(self) -> None:
