@@ -14,6 +14,8 @@ from engine_bridge.metrics.definitions import throughput_tok_s
 _STEPS = 4096
 # Streams of one batch step at the same moment, but their tokens arrive one stream after the other.
 _LATE_S = 0.1
+# So steps are nearly in the order of time, but not quite.
+_DISORDER_S = 2.0
 
 
 class Throughput:
@@ -44,5 +46,10 @@ class Throughput:
         newest_s = max(end_s for _, end_s in spans)
         begin_s = min(begin_s for begin_s, _ in spans)
         end_s = min(end_s for _, end_s in spans if newest_s - end_s < _LATE_S)
-        tokens = sum(tok for at_s, tok in self._steps if begin_s < at_s <= end_s)
+        tokens = 0
+        for at_s, tok in reversed(self._steps):
+            if at_s < begin_s - _DISORDER_S:
+                break
+            if begin_s < at_s <= end_s:
+                tokens += tok
         return throughput_tok_s(tokens, end_s - begin_s), end_s - begin_s

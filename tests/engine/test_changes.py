@@ -485,3 +485,26 @@ def test_that_the_peak_is_never_measured_beside_an_answer(few_words_path: Path) 
         desk.loop.turn()
         assert len(peaks.asked) == 1
         peaks.wait(desk, 21, 2)
+
+
+def test_that_the_pause_of_a_change_is_not_in_the_figures_of_an_answer(
+    few_words_path: Path,
+) -> None:
+    """Newcomer 13: the footer said TPOT 289 ms after a pause of 40 s."""
+    peaks = _Peaks()
+    with InProcess(clock=peaks.clock) as desk:
+        config = tiny_config(few_words_path)
+        desk.load(config)
+        request_id = desk.ask(random_tokens(8), ignore_eog=True, max_new_tok=40)
+        desk.until(lambda: bool(desk.all_of(TokensDelivered, request_id)))
+        assert not desk.all_of(RequestFinished, request_id)
+        pause_s = 1e6
+        peaks.ahead_ns += round(pause_s * 1e9)  # passes between two steps, as the change comes
+        desk.apply(config.with_values({"ctx_per_slot_tok": config.ctx_per_slot_tok * 2}))
+        desk.until(lambda: bool(desk.all_of(RequestFinished, request_id)))
+        timing = desk.all_of(RequestFinished, request_id)[0].timing
+        assert timing.new_tok == 40
+        assert timing.tpot_s is not None
+        assert timing.itl_p99_s is not None
+        assert timing.tpot_s < pause_s / 100
+        assert timing.itl_p99_s < pause_s / 100
