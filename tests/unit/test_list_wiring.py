@@ -18,6 +18,7 @@ from app.desk import Desk
 from app.file_names import safe_file_name
 from app.list_wiring import ListWiring
 from app.storage.conversation_store import ConversationStore
+from engine_bridge.engine_state import death_by_exit
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import FakeClient
 from tests.widgets.finding import child
@@ -202,7 +203,7 @@ def test_that_an_answer_is_marked_while_it_is_written(
     opened("b")
     bench.chats.send("b", "And lions?")
     assert bench.panel.model.is_streaming("b")
-    bench.client.engine_died.emit(None)
+    bench.client.engine_died.emit(death_by_exit(1, "idle", [], ()))
     assert not bench.panel.model.is_streaming("b")
 
 

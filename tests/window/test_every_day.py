@@ -104,8 +104,8 @@ def test_that_an_answer_cut_off_by_the_end_of_the_program_says_so(
     qtbot.waitUntil(lambda: name in again.chat.conversation_ids(), timeout=PATIENCE_MS)
     last = again.desk.chats.conversation(name).turns[-1]
     assert last.text
-    assert last.end == "failed"
-    assert "program ended" in last.note
+    assert last.end == "cancelled"
+    assert last.note == "You closed the program during this answer."
 
 
 def test_that_a_setting_is_there_again(
