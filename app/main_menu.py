@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolButton, QWidget
 
 from app.actions import Actions
+from widgets.menu_button import forget_hover_after
 
 _LINE = ""
 _MAC_ROLES = {
@@ -35,6 +36,7 @@ def attach_menu(button: QToolButton, actions: Actions) -> QMenu:
     menu.aboutToShow.connect(partial(_fill, menu, actions))
     _fill(menu, actions)
     button.setMenu(menu)
+    forget_hover_after(menu, button)
     return menu
 
 

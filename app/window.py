@@ -116,7 +116,7 @@ class Window(QMainWindow):
         self._note_soon.setInterval(_NOTE_MS)
         self._note_soon.timeout.connect(self._note)
         self._build()
-        self.toast = Toast(self)
+        self.toast = Toast(self, self.chat.messages_area)
         self._wire()
         self.actions_of_window = Actions(self)
         self.help = Help(self.actions_of_window, self)

@@ -197,6 +197,8 @@ QFrame[role="line"] {{ background: {p.line}; border: none; max-height: 1px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
     background: transparent; border: none;
 }}
+ConversationScroll {{ border: 1px solid transparent; border-radius: {CONTROL_RADIUS_PX}px; }}
+ConversationScroll:focus {{ border-color: {p.accent}; }}
 QSplitter::handle, QMainWindow::separator {{ background: {p.background}; }}
 QMainWindow::separator {{ width: {2 * STEP_PX}px; height: {STEP_PX}px; }}
 QMainWindow::separator:hover, QSplitter::handle:hover {{ background: {p.line}; }}
@@ -207,6 +209,8 @@ QDockWidget {{ color: {p.muted}; }}
 def _button_rules(p: type[_Inks], body_pt: float) -> str:
     # A least height in a stylesheet goes before what the text needs: it has to grow with it.
     line_px = max(4 * STEP_PX, math.ceil(body_pt * _LINE_PX_PER_PT))
+    # Here and not as a font of the widget, which would not follow type of another size.
+    small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
     return f"""
 QPushButton, QToolButton {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
@@ -234,17 +238,19 @@ QPushButton[role="quiet"], QToolButton[role="quiet"] {{
     color: {p.muted}; background: transparent; border-color: transparent;
     padding: 0 {STEP_PX}px;
 }}
+QPushButton[role="quiet"] {{ {small}; }}
 QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover {{
     color: {p.text}; background: {p.raised};
 }}
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="quiet"]:disabled {{ color: {p.faint}; background: transparent; }}
-QPushButton[role="link"] {{
+QPushButton[role^="link"] {{
     color: {p.accent}; background: transparent; border-color: transparent; text-align: left;
     padding: 0; min-height: 0;
 }}
-QPushButton[role="link"]:hover {{ color: {p.text}; }}
-QPushButton[role="link"]:focus {{ border-color: {p.accent}; }}
+QPushButton[role^="link"]:hover {{ color: {p.text}; }}
+QPushButton[role="link-small"] {{ {small}; }}
+QPushButton[role^="link"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="section"] {{
     background: transparent; border-color: transparent; font-weight: 600; text-align: left;
     padding: {STEP_PX // 2}px 0; margin-left: -{STEP_PX}px;

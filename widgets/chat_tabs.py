@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
@@ -181,6 +181,16 @@ class ChatTabs(QFrame):
         """Id of the conversation in front; empty without one."""
         index = self.bar.currentIndex()
         return self._ids[index] if 0 <= index < len(self._ids) else ""
+
+    def messages_area(self) -> QRect:
+        """Where the messages stand, in the window's coordinates; empty while none can be seen."""
+        current = self.current_id()
+        if not current or not self.isVisible():
+            return QRect()
+        header, window = self._views[current].header, self.window()
+        top = header.mapTo(window, header.rect().bottomLeft()).y() + STEP_PX
+        whole = QRect(self.mapTo(window, self.rect().topLeft()), self.size())
+        return whole.adjusted(0, top - whole.top(), 0, 0)
 
     def set_current(self, conversation_id: str) -> None:
         """Bring a conversation to the front."""

@@ -277,9 +277,7 @@ class ChatView(QWidget):
         self._is_completion = is_completion
         self.header.set_mode(is_completion=is_completion, note=note)
         self.empty.set_completion(is_completion=is_completion)
-        self.composer.set_placeholder(
-            "Write the beginning of a text…" if is_completion else "Ask something…"
-        )
+        self.composer.set_placeholder("Begin a text…" if is_completion else "Ask something…")
 
     def set_enabled_reason(self, reason: str | None) -> None:
         """Say why nothing can be sent and what to do, or allow sending with None."""

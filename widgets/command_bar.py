@@ -67,7 +67,6 @@ class CommandBar(QFrame):
         self._list = QPushButton("One option a line", self)
         self._list.setCheckable(True)
         self._list.setToolTip("Give each option a line of its own, also in the copy")
-        set_role(self._list, "flat")
         self._list.hide()
         self._targets = QComboBox(self)
         self._targets.addItems(list(targets))

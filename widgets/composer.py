@@ -65,6 +65,13 @@ class _OneSizeButton(QPushButton):
         return self._size if self._size.isValid() else super().sizeHint()
 
 
+class _Hint(ElidedLabel):
+    """Half a hint is none."""
+
+    def shortened(self, full: str, room_px: int) -> str:
+        return full if self.fontMetrics().horizontalAdvance(full) <= room_px else ""
+
+
 class Composer(QWidget):
     """Sends one message at a time.
 
@@ -112,7 +119,7 @@ class Composer(QWidget):
         self.context_label = QLabel()
         self.context_label.setProperty("role", "hint")
         self.context_label.setAccessibleName("Context in use")
-        self.note_label = ElidedLabel(_HINT)
+        self.note_label = _Hint(_HINT)
         self.note_label.setProperty("role", "hint")
         self.note_label.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._lay_out()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from engine_bridge.settings.rules import Problem, Severity, repair_words
 from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
-from widgets.theme import icon, set_role, small_font
+from widgets.theme import icon, set_role
 
 # More than this would push the faders out of the column; the rest is scrolled to.
 _MAX_HEIGHT_PX = 50 * STEP_PX
@@ -148,8 +148,7 @@ class ProblemList(QScrollArea):
         words = repair_words(problem)
         button = QPushButton(words)
         if not is_error:
-            set_role(button, "link")
-            button.setFont(small_font(self.font()))
+            set_role(button, "link-small")
         button.setAccessibleName(f"Repair: {words}")
         button.setAccessibleDescription(problem.message)
         button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)

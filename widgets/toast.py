@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -16,10 +18,17 @@ _WIDTH_PX = 560
 class Toast(QLabel):
     """Says what just happened, or why nothing did; a click takes it away."""
 
-    def __init__(self, parent: QWidget) -> None:
-        """Make a hidden toast that lies over ``parent``."""
+    def __init__(self, parent: QWidget, room: Callable[[], QRect] = QRect) -> None:
+        """Make a hidden toast that lies over ``parent``.
+
+        Args:
+            parent: The window.
+            room: Says where in it nothing is that is pressed or read now; the toast lies at its
+                top. Where that is empty, it lies below the top bar.
+        """
         super().__init__(parent)
         self._over = parent
+        self._room = room
         set_role(self, "toast")
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
@@ -56,10 +65,12 @@ class Toast(QLabel):
         self.hide()
 
     def _place(self) -> None:
-        room = self._over.size()
+        room = self._room()
+        if room.isEmpty():
+            # Below the top bar: what is being written lies at the bottom.
+            room = self._over.rect().adjusted(0, 16 * STEP_PX, 0, 0)
         beside = 4 * PANEL_PADDING_PX
         line = self.fontMetrics().horizontalAdvance(self.text()) + 2 * beside
         width = min(line, _WIDTH_PX, room.width() - beside)
         height = self.heightForWidth(width)
-        # Below the top bar: what is being written lies at the bottom.
-        self.setGeometry((room.width() - width) // 2, 16 * STEP_PX, width, height)
+        self.setGeometry(room.left() + (room.width() - width) // 2, room.top(), width, height)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
@@ -10,6 +10,8 @@ from resources.theme import mixed
 from resources.tokens import DARK, STEP_PX, Palette
 
 _TRACK_PX = QSize(8 * STEP_PX, 4 * STEP_PX)
+# The track's height by the height of a line of type; in usual type it is the one above.
+_TRACK_SHARE = 0.95
 _RING_PX = 3
 
 
@@ -29,7 +31,17 @@ class Toggle(QCheckBox):
 
     def sizeHint(self) -> QSize:
         """The track and its focus ring."""
-        return _TRACK_PX + QSize(2 * _RING_PX, 2 * _RING_PX)
+        return self._track() + QSize(2 * _RING_PX, 2 * _RING_PX)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Larger type, larger switch."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.updateGeometry()
+
+    def _track(self) -> QSize:
+        height = max(_TRACK_PX.height(), round(self.fontMetrics().height() * _TRACK_SHARE))
+        return QSize(2 * height, height)
 
     def hitButton(self, pos: QPoint) -> bool:
         """All of it can be pressed."""
@@ -42,7 +54,7 @@ class Toggle(QCheckBox):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         track = QRectF(
-            _RING_PX + 0.5, _RING_PX + 0.5, _TRACK_PX.width() - 1, _TRACK_PX.height() - 1
+            _RING_PX + 0.5, _RING_PX + 0.5, self._track().width() - 1, self._track().height() - 1
         )
         radius = track.height() / 2
         if self.hasFocus():

@@ -298,3 +298,15 @@ def test_that_many_files_leave_the_conversation_its_room(composer: Composer) -> 
         chip.remove_button.click()
     assert not composer._shelf.isVisible()
     assert composer.sizeHint().height() < one
+
+
+def test_that_a_hint_is_said_whole_or_not_at_all(composer: Composer) -> None:
+    QApplication.processEvents()
+    said = composer.note_label.text()
+    assert said == "Shift+Enter: new line"
+    for width in (150, 100, 60, 20):
+        composer.note_label.setFixedWidth(width)
+        QApplication.processEvents()
+        assert composer.note_label.text() in (said, "")
+    assert composer.note_label.text() == ""
+    assert said in composer.note_label.toolTip()

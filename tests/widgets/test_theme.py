@@ -40,7 +40,17 @@ from resources.theme import (
     stylesheet,
 )
 from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
-from widgets.theme import TuneTheme, app_icon, apply_theme, icon, palette_for, set_role
+from widgets.chat_scroll import ConversationScroll
+from widgets.message_selection import SelectionGroup
+from widgets.theme import (
+    TuneTheme,
+    app_icon,
+    apply_theme,
+    icon,
+    palette_for,
+    set_role,
+    small_font,
+)
 
 ROOT = Path(__file__).parents[2]
 PALETTES = (DARK, LIGHT)
@@ -438,3 +448,40 @@ def test_that_a_damaged_choice_of_theme_follows_the_system(themed: QApplication)
     assert theme.mode == "system"
     assert theme.font_scale == pytest.approx(2.0)
     theme.deleteLater()
+
+
+@pytest.mark.parametrize("role", ["quiet", "link-small"])
+def test_that_small_buttons_made_before_grow_with_the_type(
+    qtbot: QtBot, themed: QApplication, role: str
+) -> None:
+    button = QPushButton("Regenerate")
+    qtbot.addWidget(button)
+    # As the buttons under an answer are made; a font of their own must not hold them back.
+    button.setFont(small_font(button.font()))
+    set_role(button, role)
+    button.show()
+    before = button.fontInfo().pointSizeF()
+    apply_theme(themed, DARK, 2.0)
+    assert button.fontInfo().pointSizeF() == pytest.approx(2 * before, rel=0.1)
+
+
+def test_that_the_messages_show_that_they_have_the_keyboard_and_do_not_move(
+    qtbot: QtBot, themed: QApplication
+) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    other, messages = QPushButton("Other"), ConversationScroll(SelectionGroup(page))
+    layout.addWidget(other)
+    layout.addWidget(messages)
+    page.resize(300, 200)
+    with qtbot.waitActive(page):
+        page.show()
+        page.activateWindow()
+    other.setFocus()
+    place, without = messages.viewport().geometry(), messages.grab().toImage()
+    messages.setFocus(Qt.FocusReason.TabFocusReason)
+    QApplication.processEvents()
+    assert messages.viewport().geometry() == place
+    middle = messages.height() // 2
+    assert messages.grab().toImage().pixelColor(0, middle) != without.pixelColor(0, middle)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
@@ -37,3 +37,17 @@ def test_that_a_toast_ends_with_its_window(shown: Callable[[QWidget], None]) -> 
     toast.say("Saved.")
     window.close()
     assert not toast._end.isActive()
+
+
+def test_that_a_toast_lies_where_nothing_is_pressed(shown: Callable[[QWidget], None]) -> None:
+    window = QWidget()
+    window.resize(1000, 600)
+    free = QRect(400, 150, 500, 400)
+    toast = Toast(window, lambda: free)
+    shown(window)
+    toast.say(LONG)
+    assert free.contains(toast.geometry())
+    assert abs(toast.geometry().center().x() - free.center().x()) <= 1
+    free.setSize(QSize())  # nothing can be said of where is room
+    toast.say("Saved.")
+    assert window.rect().contains(toast.geometry())
