@@ -264,7 +264,7 @@ class ConversationList(QFrame):
         if self._entries is None:
             return
         is_search = bool(self.words())
-        hits = self._named_hits(self._entries) if is_search else None
+        hits = _named(self._hits, self._entries) if is_search and self._hits is not None else None
         source = self._entries.values() if hits is None else hits
         rows = [row for row in source if row.id not in self._gone]
         wanted = self._brought_back
@@ -279,17 +279,6 @@ class ConversationList(QFrame):
             self._show_message("No conversation has these words. Esc clears the search.")
         elif not is_search:
             self._show_message(_EMPTY)
-
-    def _named_hits(
-        self, entries: Mapping[str, ListedConversation]
-    ) -> list[ListedConversation] | None:
-        """What the search found, by the names of now."""
-        if self._hits is None:
-            return None
-        return [
-            replace(hit, title=entries[hit.id].title) if hit.id in entries else hit
-            for hit in self._hits
-        ]
 
     def _say_count(self, count: int, *, is_search: bool) -> None:
         if is_search and self._hits is None:
@@ -402,3 +391,10 @@ class ConversationList(QFrame):
         if index.isValid():
             self.view.setCurrentIndex(index)
             self.view.edit(index)
+
+
+def _named(
+    hits: Sequence[ListedConversation], entries: Mapping[str, ListedConversation]
+) -> list[ListedConversation]:
+    """Hits of a search by the names of now."""
+    return [replace(hit, title=entries.get(hit.id, hit).title) for hit in hits]
