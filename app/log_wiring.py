@@ -24,7 +24,6 @@ from engine_bridge.protocol import (
     Logged,
     Refused,
     RequestFinished,
-    RequestQueued,
     RequestStarted,
 )
 from engine_bridge.settings.config import EngineConfig
@@ -64,6 +63,7 @@ class LogWiring(QObject):
         self._batch.timeout.connect(self.flush)
         desk.client.event_received.connect(self._on_event_received)
         desk.client.stderr_received.connect(self._on_stderr_received)
+        desk.chats.request_sent.connect(lambda request_id, _: self._under_way.add(request_id))
         desk.client.engine_died.connect(self._on_engine_died)
         desk.client.stall_suspected.connect(lambda sentence: self.note(sentence, "warning"))
         desk.client.stall_ended.connect(lambda: self.note("The engine moves again."))
@@ -99,7 +99,7 @@ class LogWiring(QObject):
             self.note(event.text, event.level, ENGINE)
         elif isinstance(event, Refused):
             self._note_refusal(event)
-        elif isinstance(event, RequestQueued | RequestStarted):
+        elif isinstance(event, RequestStarted):
             self._under_way.add(event.request_id)
         elif isinstance(event, RequestFinished):
             self._note_end(event)

@@ -18,7 +18,6 @@ from engine_bridge.protocol import (
     Logged,
     Refused,
     RequestFinished,
-    RequestQueued,
     RequestStarted,
     RequestTiming,
     TokensDelivered,
@@ -172,7 +171,7 @@ def test_that_a_death_is_an_error(log: LogWiring, desk: Desk) -> None:
 
 def test_that_requests_that_die_with_the_engine_get_an_end(log: LogWiring, desk: Desk) -> None:
     """Newcomer 32."""
-    say(desk, RequestQueued(6, 1))
+    desk.chats.request_sent.emit(6, 1)  # the engine has not said anything about it yet
     for request_id in (7, 8):
         say(desk, RequestStarted(request_id, 0, 10, 0, "", 1))
     say(desk, RequestFinished(8, "end", "", TIMING, 100))
