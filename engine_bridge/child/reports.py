@@ -39,14 +39,21 @@ class _Peak:
         self.is_sure = False
 
     def take(self, read: PeakRead) -> bool:
-        """Whether something about the peak is known now that was not before."""
+        """Whether something about the peak is known now that was not before.
+
+        A difference that is smaller than the spread is none.
+        """
         self.runs += read.runs
-        was_sure = self.is_sure
-        self.is_sure = was_sure or not read.is_lower_bound
-        is_better = self.best is None or read.bytes_per_s > self.best.bytes_per_s
-        if is_better:
+        is_sure_now = not self.is_sure and not read.is_lower_bound
+        self.is_sure = self.is_sure or is_sure_now
+        best = self.best
+        least = 0.0 if best is None else best.bytes_per_s
+        if best is not None and not is_sure_now:
+            least *= 1 + best.spread
+        if read.bytes_per_s > least:
             self.best = read
-        return is_better or self.is_sure != was_sure
+            return True
+        return is_sure_now
 
 
 class Reports:
