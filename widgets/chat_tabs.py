@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
@@ -54,6 +54,15 @@ class _EvenTabBar(QTabBar):
     def minimumTabSizeHint(self, index: int) -> QSize:
         """As the normal size: the bar scrolls before it crushes."""
         return self.tabSizeHint(index)
+
+
+class _CloseButton(QToolButton):
+    """Has the size it asks for; a tab bar gives it that once only and grows with it for good."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.resize(self.sizeHint())
 
 
 class ChatTabs(QFrame):
@@ -135,7 +144,7 @@ class ChatTabs(QFrame):
         self._views[conversation_id] = view
         self._stack.addWidget(view)
         index = self.bar.addTab(title)
-        close = QToolButton()
+        close = _CloseButton()
         close.setProperty("role", "flat")
         close.setIcon(icon("close", self._palette.muted, _ICON_PX))
         close.setIconSize(QSize(_ICON_PX, _ICON_PX))

@@ -8,11 +8,12 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from resources.tokens import LIGHT
+from resources.tokens import DARK, LIGHT
 from widgets.chat_tabs import ChatTabs
+from widgets.theme import apply_theme
 
 pytestmark = pytest.mark.gui
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -199,3 +200,14 @@ def test_that_tabs_that_do_not_fit_can_be_scrolled_to(tabs: ChatTabs) -> None:
     assert len(arrows) == 2
     assert all(arrow.isVisible() for arrow in arrows)
     assert tabs.new_button.geometry().right() <= tabs.width()
+
+
+def test_that_type_that_was_large_for_a_while_leaves_the_tabs_as_high_as_they_were(
+    qapp: QApplication, tabs: ChatTabs
+) -> None:
+    heights = []
+    for scale in (1.0, 1.5, 1.0):
+        apply_theme(qapp, DARK, scale)
+        QApplication.processEvents()
+        heights.append(tabs.bar.height())
+    assert heights[0] == heights[2] < heights[1]
