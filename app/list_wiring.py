@@ -15,7 +15,7 @@ from app.keeping import Keeping
 from app.last_folder import EXPORTS, LastFolder
 from app.storage.conversation_entry import ConversationEntry
 from app.storage.conversation_export import Kind
-from app.storage.conversation_search import SearchHit
+from app.storage.conversation_search import SearchHit, places_of, search_words
 from widgets.chat_tabs import ChatTabs
 from widgets.conversation_list import ConversationList
 from widgets.conversation_list_model import ListedConversation
@@ -69,6 +69,8 @@ class ListWiring(QObject):
         self._entries: dict[str, ConversationEntry] = {}
         self._is_listed = False
         self._wanted = ""  # asked for in the list, to be shown once it is read
+        self._words: tuple[str, ...] = ()  # of the search whose hits are listed
+        self._hits: dict[str, SearchHit] = {}
         self._going: dict[str, bool] = {}  # being deleted, and whether it had a tab
         self._gone: dict[str, bool] = {}
         self._connect_panel()
@@ -86,6 +88,7 @@ class ListWiring(QObject):
         """Bring a conversation to the front, out of the store if it has no tab."""
         if conversation_id in self._tabs.conversation_ids():
             self._tabs.set_current(conversation_id)
+            self._reveal(conversation_id, conversation_id)
             self.conversation_shown.emit(conversation_id)
         else:
             self._wanted = conversation_id
@@ -122,6 +125,10 @@ class ListWiring(QObject):
     def _on_words_searched(self, words: str) -> None:
         if words:
             self._keeping.search(words)
+            return
+        self._words, self._hits = (), {}
+        for conversation_id in self._tabs.conversation_ids():
+            self._tabs.conversation(conversation_id).rows.unmark()
 
     def _on_retried(self) -> None:
         self._panel.set_loading()
@@ -158,6 +165,8 @@ class ListWiring(QObject):
             self._panel.update_entry(_row(entry))
 
     def _on_search_finished(self, words: str, hits: Iterable[SearchHit]) -> None:
+        hits = list(hits)
+        self._words, self._hits = search_words(words), {hit.entry.id: hit for hit in hits}
         self._panel.show_hits(words, [_hit_row(hit) for hit in hits])
 
     def _on_opened(self, conversation: Conversation) -> None:
@@ -165,8 +174,21 @@ class ListWiring(QObject):
         self._show_marks()
         # A copy, where another window has it, is of another id.
         if self._wanted:
+            self._reveal(self._wanted, conversation.id)
             self._wanted = ""
             self.conversation_shown.emit(conversation.id)
+
+    def _reveal(self, found_id: str, shown_id: str) -> None:
+        """Show where the search found its words: the branch, the message, the place in it."""
+        hit = self._hits.get(found_id)
+        conversation = self._chats.conversation(shown_id)
+        if hit is None or hit.turn not in conversation.tree:
+            return
+        if all(turn.id != hit.turn for turn in conversation.turns):
+            self._chats.choose(shown_id, hit.turn)
+        words = self._words
+        rows = self._tabs.conversation(shown_id).rows
+        rows.reveal(hit.turn, lambda text: places_of(text, words))
 
     def _on_deleted(self, conversation_id: str, _: str) -> None:
         self._gone[conversation_id] = self._going.pop(conversation_id, False)

@@ -13,8 +13,10 @@ from PySide6.QtWidgets import QApplication
 
 from resources.chat_tokens import COLUMN_MAX_PX
 from resources.tokens import STEP_PX, Palette
+from widgets.chat_reveal import Reveal
 from widgets.chat_scroll import ConversationScroll
 from widgets.message_answer import AnswerView
+from widgets.message_marks import Find
 from widgets.message_record import AnswerRecord, Record, UserRecord
 from widgets.message_row import Message, MessageRow
 from widgets.message_selection import SelectionGroup
@@ -76,6 +78,7 @@ class ChatRows(QObject):
         self._timer.setInterval(0)
         self._timer.timeout.connect(self._on_timer_timeout)
         area.top_neared.connect(self._on_top_neared)
+        self._reveal = Reveal(area, selection, palette, self)
 
     # --- What stands there --------------------------------------------------------------------
 
@@ -135,6 +138,21 @@ class ChatRows(QObject):
         else:
             self._area.add_rows([self._place(record) for record in new])
 
+    def reveal(self, turn_id: int, find: Find) -> None:
+        """Bring a message into view and mark words in it, however far up it stands.
+
+        Args:
+            turn_id: Number of the message.
+            find: Finds the words in a text; they are marked in this message.
+        """
+        self._reveal.show(turn_id, find)
+        if self._is_earlier(turn_id):
+            self._timer.start()
+
+    def unmark(self) -> None:
+        """Take the marks of ``reveal`` away."""
+        self._reveal.clear()
+
     def clear(self) -> None:
         """Take all messages away."""
         self._earlier = []
@@ -152,6 +170,7 @@ class ChatRows(QObject):
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""
         self._palette = palette
+        self._reveal.set_palette(palette)
         for row in self._area.rows:
             if row.live is not None:
                 row.live.set_palette(palette)
@@ -223,8 +242,13 @@ class ChatRows(QObject):
 
     def _on_timer_timeout(self) -> None:
         self._put_piece()
-        if self._earlier and len(self._area.rows) < _STANDING_ROWS:
+        is_looked_for = self._is_earlier(self._reveal.goal)
+        if self._earlier and (is_looked_for or len(self._area.rows) < _STANDING_ROWS):
             self._timer.start()
+        self._reveal.look()
+
+    def _is_earlier(self, turn_id: int) -> bool:
+        return any(record.branch.turn_id == turn_id > 0 for record in self._earlier)
 
     def _on_top_neared(self) -> None:
         if self._earlier:

@@ -37,10 +37,12 @@ class ConversationScroll(QScrollArea):
     Signals:
         end_left: Whether (bool) the user is away from the end.
         top_neared: The beginning of the column is less than a page away.
+        rows_released: Messages that were built have found their heights and places.
     """
 
     end_left = Signal(bool)
     top_neared = Signal()
+    rows_released = Signal()
 
     def __init__(self, selection: SelectionGroup, parent: QWidget | None = None) -> None:
         """Create an empty column.
@@ -62,12 +64,13 @@ class ConversationScroll(QScrollArea):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Conversation")
-        self._column = QWidget()
-        self._column.setProperty("role", "scrolled")
-        self._layout = QVBoxLayout(self._column)
+        self.column = QWidget()
+        """What scrolls."""
+        self.column.setProperty("role", "scrolled")
+        self._layout = QVBoxLayout(self.column)
         self._layout.setSpacing(3 * STEP_PX)
         self._layout.addStretch(1)
-        self.setWidget(self._column)
+        self.setWidget(self.column)
         self.jump_button = QPushButton("Jump to the end", self)
         self.jump_button.setToolTip("Follow the new text again")
         self.jump_button.hide()
@@ -110,7 +113,7 @@ class ConversationScroll(QScrollArea):
     def put_rows_first(self, rows: Sequence[MessageRow]) -> None:
         """Put earlier messages before all others; what is in view stays where it is."""
         bar = self.verticalScrollBar()
-        before_px = 0 if self._is_following else self._column.sizeHint().height()
+        before_px = 0 if self._is_following else self.column.sizeHint().height()
         with self._laid_out_once():
             for place, row in enumerate(rows):
                 row.settled.connect(lambda row=row: self._on_row_settled(row))
@@ -119,8 +122,8 @@ class ConversationScroll(QScrollArea):
         self.rows[:0] = rows
         if not self._is_following:
             self._layout.activate()
-            QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
-            bar.setValue(bar.value() + self._column.sizeHint().height() - before_px)
+            QCoreApplication.sendEvent(self.column, QEvent(QEvent.Type.LayoutRequest))
+            bar.setValue(bar.value() + self.column.sizeHint().height() - before_px)
 
     @contextmanager
     def _laid_out_once(self) -> Iterator[None]:
@@ -162,6 +165,11 @@ class ConversationScroll(QScrollArea):
         """Stay here, whatever comes; there is something that the user looks at."""
         if self.verticalScrollBar().maximum() > 0:
             self._set_following(False)
+
+    def show_place(self, y_px: int) -> None:
+        """Scroll to ``y_px`` of the column, and stay there."""
+        self.stop_following()
+        self.verticalScrollBar().setValue(y_px)
 
     def page(self, *, is_down: bool) -> None:
         """Scroll by a page."""
@@ -218,9 +226,10 @@ class ConversationScroll(QScrollArea):
             row.release()
         self._settled_rows.clear()
         self._layout.activate()
-        QCoreApplication.sendEvent(self._column, QEvent(QEvent.Type.LayoutRequest))
+        QCoreApplication.sendEvent(self.column, QEvent(QEvent.Type.LayoutRequest))
         if anchor is not None and not self._is_following:
             bar.setValue(anchor.y() - offset_px)
+        self.rows_released.emit()
 
     def _on_range_changed(self, _low: int, high: int) -> None:
         self._tend_timer.start()

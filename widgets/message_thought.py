@@ -81,6 +81,13 @@ class ThoughtView(QWidget):
         """Whether the thought itself is shown."""
         return self.button.isChecked()
 
+    def unfold(self) -> bool:
+        """Show the thought; whether it was folded."""
+        if self.is_open:
+            return False
+        self.button.click()
+        return True
+
     def push(self, text: str) -> None:
         """Take more of the thought; shown by ``body.show_some`` while it is open."""
         self._said.append(text)

@@ -68,6 +68,7 @@ class UserMessage(QWidget):
         self._runs: list[TextRun] = []
         self._chips = [PasteChip(file, palette, can_remove=False) for file in self._files]
         self._can_change = True
+        self._fold: QWidget | None = None
         self.editor: MessageEditor | None = None
         self.setAccessibleName(f"Message of {record.sender}")
         self.switch = BranchSwitch("question")
@@ -200,8 +201,8 @@ class UserMessage(QWidget):
         tail = "\n".join(self._typed[-_EDGE_CHARS:].split("\n")[-_EDGE_LINES:])
         between = self._typed[len(head) : len(self._typed) - len(tail)].removeprefix("\n")
         self._add_runs(head)
-        self._fold = QWidget()
-        row = QHBoxLayout(self._fold)
+        fold = self._fold = QWidget()
+        row = QHBoxLayout(fold)
         row.setContentsMargins(0, 0, 0, 0)
         note = QLabel(f"… {described(between)} folded …")
         note.setProperty("role", "hint")
@@ -214,14 +215,24 @@ class UserMessage(QWidget):
             row.addWidget(button)
         row.addWidget(CopyButton(lambda: self._typed, "the whole message", "Copy all"))
         row.addStretch(1)
-        self._body.addWidget(self._fold)
+        self._body.addWidget(fold)
         self._add_runs(tail)
 
+    def unfold(self) -> bool:
+        """Show all of the text; whether some of it was folded and can be shown."""
+        if self._fold is None or len(self._typed) > UNFOLD_CHARS:
+            return False
+        self._on_unfold()
+        return True
+
     def _on_unfold(self) -> None:
+        if self._fold is None:
+            return
         self._selection.remove_owner(self)
         for widget in (*self._runs, self._fold):
             self._body.removeWidget(widget)
             widget.deleteLater()
+        self._fold = None
         self._runs.clear()
         self._add_runs(self._typed)
 

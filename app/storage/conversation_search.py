@@ -50,6 +50,24 @@ def search_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(folded(text).split()))[:_MOST_WORDS]
 
 
+def places_of(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Beginning and end of every place in ``text`` where one of the folded ``words`` stands."""
+    whole = folded(text)
+    origins: Sequence[int] = range(len(text))
+    if not text.isascii():
+        pieces = [folded(character) for character in text]
+        origins = [place for place, piece in enumerate(pieces) for _ in piece]
+        whole = "".join(pieces)
+    found = []
+    for word in words:
+        start = whole.find(word)
+        while start >= 0:
+            end = start + len(word)
+            found.append((origins[start], origins[end - 1] + 1))
+            start = whole.find(word, end)
+    return sorted(found)
+
+
 def find_words(
     conversation: Conversation,
     entry: ConversationEntry,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.conversation import Conversation
 from app.storage.conversation_entry import entry_of
-from app.storage.conversation_search import find_words, folded, search_words
+from app.storage.conversation_search import find_words, folded, places_of, search_words
 from app.storage.conversation_store import ConversationStore
 
 
@@ -146,3 +146,21 @@ def test_that_a_search_nobody_waits_for_ends_within_a_long_text() -> None:
     entry = entry_of(conversation, 0.0, 0)
     assert find_words(conversation, entry, ("needle",), is_cancelled) is None
     assert len(asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "found"),
+    [
+        ("One two ONE", ("one",), ["One", "ONE"]),
+        ("Die Größe der größten", ("grosse",), ["Größe"]),
+        ("zébra zebra", ("zebra",), ["zébra", "zebra"]),
+        ("e\u0301te\u0301", ("ete",), ["e\u0301te"]),
+        ("🦓 two one", ("one", "two"), ["two", "one"]),
+        ("nothing", ("else",), []),
+        ("", ("else",), []),
+    ],
+)
+def test_that_every_place_of_the_words_is_found_as_it_is_written(
+    text: str, words: tuple[str, ...], found: list[str]
+) -> None:
+    assert [text[begin:end] for begin, end in places_of(text, words)] == found

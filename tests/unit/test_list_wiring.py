@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -24,6 +25,7 @@ from tests.unit.fake_client import FakeClient
 from tests.widgets.finding import child
 from widgets.chat_tabs import ChatTabs
 from widgets.conversation_list import ConversationList
+from widgets.message_text import TextRun
 
 
 def said(name: str, question: str, answer: str = "An answer.") -> Conversation:
@@ -275,3 +277,45 @@ def test_that_a_list_that_cannot_be_read_can_be_read_again(qtbot: QtBot, tmp_pat
 )
 def test_that_a_title_makes_a_file_name_that_every_system_takes(words: str, name: str) -> None:
     assert safe_file_name(words, "conversation") == name
+
+
+def test_that_a_hit_in_another_branch_opens_that_branch_and_marks_the_words(
+    bench: Bench, qtbot: QtBot, opened: Callable[[str], None]
+) -> None:
+    opened("b")
+    conversation = bench.chats.conversation("b")
+    first = conversation.turns[-1]
+    first.text = "Zebras are Größer than this."
+    conversation.answer_again(first.id)
+    conversation.append("Another answer.")
+    conversation.finish("end")
+    bench.chats.branch_changed.emit("b")
+    bench.chats.conversation_touched.emit("b")
+    assert conversation.turns[-1].id != first.id
+    QTest.keyClicks(bench.panel.search, "GROSSER")
+    qtbot.waitUntil(lambda: bench.listed() == {"b"})
+    bench.panel.conversation_opened.emit("b")
+    assert conversation.turns[-1].id == first.id
+    view = bench.tabs.conversation("b")
+
+    def marked() -> list[str]:
+        return [
+            QTextCursor(selection.cursor).selectedText()
+            for run in view.findChildren(TextRun)
+            for selection in run.extraSelections()
+        ]
+
+    qtbot.waitUntil(lambda: marked() == ["Größer"])
+    QTest.keyClick(bench.panel.search, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: marked() == [])
+
+
+def test_that_a_hit_in_a_closed_conversation_is_marked_once_it_is_open(
+    bench: Bench, qtbot: QtBot
+) -> None:
+    QTest.keyClicks(bench.panel.search, "cells")
+    qtbot.waitUntil(lambda: bench.listed() == {"a"})
+    bench.panel.conversation_opened.emit("a")
+    qtbot.waitUntil(lambda: bench.tabs.current_id() == "a")
+    view = bench.tabs.conversation("a")
+    qtbot.waitUntil(lambda: any(r.extraSelections() for r in view.findChildren(TextRun)))
