@@ -96,6 +96,13 @@ class BandwidthMeter:
         """The newest measurement of main memory."""
         return self._host_peak
 
+    def knows_better(self, event: BandwidthMeasured) -> bool:
+        """Whether a lower bound says nothing: as many threads read more before (another engine)."""
+        known = self._host_peak
+        if known is None or known.threads != event.threads or not event.is_lower_bound:
+            return False
+        return event.peak_bytes_per_s < known.peak_bytes_per_s
+
     def set_host_peak(self, event: BandwidthMeasured, at_s: float) -> None:
         """The measured peak of main memory."""
         self._host_peak, self._host_peak_s = event, at_s

@@ -316,6 +316,8 @@ class Meters:
         self.memory.add_engine_measurement(event)
 
     def _fold_bandwidth_measured(self, event: BandwidthMeasured, now_ns: int) -> None:
+        if self.bandwidth.knows_better(event):
+            return
         text = peak_change_text(self.bandwidth.host_peak, event)
         if text:
             self._markers.append(Marker(now_ns / 1e9, text))

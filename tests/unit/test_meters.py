@@ -198,6 +198,18 @@ def test_that_a_peak_never_changes_in_silence() -> None:
     assert marker.text == "Peak measured again: 20.0 → 60.0 GB/s (best of 10)"
 
 
+def test_that_a_lower_bound_below_what_was_read_before_says_nothing() -> None:
+    meters = Meters()
+    meters.fold(BandwidthMeasured(60e9, 2, "read"), T0)
+    meters.fold(BandwidthMeasured(20e9, 2, "read", is_lower_bound=True), T0 + SECOND)
+    view = meters.view(T0 + 2 * SECOND)
+    assert view.bandwidth.peak_bytes_per_s == 60e9
+    assert not view.bandwidth.is_lower_bound
+    assert not view.markers
+    meters.fold(BandwidthMeasured(20e9, 1, "read", is_lower_bound=True), T0 + 3 * SECOND)
+    assert meters.view(T0 + 4 * SECOND).bandwidth.peak_bytes_per_s == 20e9
+
+
 def test_that_the_peak_ends_with_a_board_whose_peak_nobody_knows() -> None:
     meters = Meters()
     meters.fold(BandwidthMeasured(60e9, 2, "read"), T0)
@@ -235,9 +247,12 @@ def test_that_one_stream_with_drafts_is_all_there_is() -> None:
 
 def test_that_throughput_counts_every_stream_over_the_same_span() -> None:
     meters = Meters()
-    end = T0
     for slot in range(8):
-        end = stream(meters, (slot, slot), 100, 40, T0)
+        meters.fold(RequestStarted(slot, slot, 100, 40, "", T0), T0)
+    for number in range(1, 41):
+        end = T0 + number * 100 * MS
+        for slot in range(8):
+            meters.fold(TokensDelivered(slot, "x", (end,), (1,), end), end)
     view = meters.view(end).tpot
     assert view.throughput_tok_s == pytest.approx(80)
     assert view.stream_tok_s == pytest.approx(10)

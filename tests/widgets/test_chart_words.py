@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, QSize
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, STEP_PX
 from tests.widgets.synthetic import SECOND, desk_at_work
 from widgets.charts.card import card_place
@@ -195,3 +197,19 @@ def test_that_the_table_of_other_charts_has_a_row_for_each_moment(panel: LivePan
     copied = table_text(panel.memory.sheet()).splitlines()
     assert len(copied) > len(rows.rows)
     assert copied[-1].count("\t") == len(rows.columns)
+
+
+def test_that_many_changes_do_not_make_the_table_s_window_too_high(
+    qtbot: QtBot, panel: LivePanel
+) -> None:
+    sheet = replace(
+        panel.ttft.sheet(),
+        markers=tuple(Marker(float(-number), f"Slots: {number}") for number in range(60, 0, -1)),
+    )
+    dialog = TableDialog(sheet, panel)
+    qtbot.addWidget(dialog)
+    said = [label.text() for label in dialog.findChildren(QLabel)]
+    assert "54 changes before these; Copy takes them all." in said
+    assert sum("Slots:" in text for text in said) == 6
+    assert any(text.endswith("Slots: 1") for text in said)
+    assert table_text(sheet).count("Slots:") == 60

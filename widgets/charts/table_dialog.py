@@ -31,6 +31,8 @@ from widgets.theme import set_role
 
 # More than these scroll.
 _ROWS, _ROWS_SEEN = 14, 6
+# Newest changes listed; more would make the window higher than a screen.
+_CHANGES = 6
 _WIDEST_PX = 220 * STEP_PX
 
 Index = QModelIndex | QPersistentModelIndex
@@ -105,7 +107,11 @@ class TableDialog(QDialog):
         for widget in (heading, when, self.table):
             layout.addWidget(widget)
         layout.addWidget(self.rows, 1)
-        for line in self._change_lines():
+        lines = self._change_lines()
+        if len(lines) > _CHANGES:
+            earlier = f"{len(lines) - _CHANGES} changes before these; Copy takes them all."
+            lines = [earlier, *lines[-_CHANGES:]]
+        for line in lines:
             label = QLabel(line)
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
