@@ -181,6 +181,10 @@ class ConversationScroll(QScrollArea):
             return
         self._is_following = is_following
         self.jump_button.setVisible(not is_following)
+        # A strip of its own: above the text it would cover figures and buttons.
+        strip_px = 0 if is_following else self.jump_button.sizeHint().height() + STEP_PX
+        self.setViewportMargins(0, 0, 0, strip_px)
+        self._place_button()
         self.end_left.emit(not is_following)
 
     def _tend(self) -> None:
@@ -275,7 +279,5 @@ class ConversationScroll(QScrollArea):
         button = self.jump_button
         button.resize(button.sizeHint())
         area = self.viewport().geometry()
-        button.move(
-            area.center().x() - button.width() // 2, area.bottom() - button.height() - 2 * STEP_PX
-        )
+        button.move(area.center().x() - button.width() // 2, area.bottom() + 1 + STEP_PX)
         button.raise_()

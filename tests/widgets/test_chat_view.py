@@ -448,3 +448,26 @@ def test_that_every_control_has_a_name_and_can_be_reached(qtbot: QtBot, view: Ch
         "Try again",
         "Message",
     ]
+
+
+@pytest.mark.parametrize("width", [300, 420, 900])
+def test_that_the_way_back_to_the_end_covers_nothing(
+    qtbot: QtBot, view: ChatView, width: int
+) -> None:
+    view.resize(width, 500)
+    answered(qtbot, view, "words " * 900)
+    area = view.messages_area
+    bar = area.verticalScrollBar()
+    bar.setValue(bar.maximum() - 40)
+    button = area.jump_button
+    assert button.isVisible()
+    assert not button.geometry().intersects(area.viewport().geometry())
+    assert area.rect().contains(button.geometry())
+    at_px = bar.value()
+    QApplication.processEvents()
+    assert bar.value() == at_px  # what is read stays where it is
+    button.click()
+    assert not button.isVisible()
+    assert bar.value() == bar.maximum()
+    QApplication.processEvents()
+    assert area.is_following
