@@ -6,7 +6,7 @@ from dataclasses import replace
 from html import escape
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from engine_bridge.memory_plan import MemoryPlan
@@ -22,6 +22,7 @@ _BAR_PX = 4 * STEP_PX
 _HATCH_PX = STEP_PX + 1
 # The line that marks the capacity where more is asked than there is.
 _EDGE_PX = 2
+_NO_MODEL = "no model loaded"
 
 
 class MemoryBar(QWidget):
@@ -36,6 +37,7 @@ class MemoryBar(QWidget):
         super().__init__(parent)
         self._state = MemoryState()
         self._device: str | None = None
+        self._said: tuple[str, ...] = ()
         self._unknown = ""
         self._title = ElidedLabel("System memory", self)
         set_role(self._title, "heading")
@@ -105,9 +107,14 @@ class MemoryBar(QWidget):
         self._bar.set_palette(palette)
         self._show()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width holds more of the parts in a line, or fewer."""
+        super().resizeEvent(event)
+        self._show()
+
     def text(self) -> str:
-        """Everything that the bar says, in words."""
-        lines = (self._used.text(), self._parts.text(), self._rest.text())
+        """Everything that the bar says, in words, whatever stands in which line."""
+        lines = (self._used.text(), *self._said)
         return f"{self._title.full_text()}: {'; '.join(line for line in lines if line)}"
 
     def _show(self) -> None:
@@ -117,12 +124,13 @@ class MemoryBar(QWidget):
         state, is_over = self._state, bool(self._state.excess_bytes)
         self._used.setText(state.used_text())
         set_role(self._used, "value-warning" if is_over else "value")
-        parts = [Entry(text, getattr(self._colours, name)) for name, text in state.part_texts()]
-        self._parts.set_entries(parts or [Entry("no model loaded")])
+        left_over = self._show_parts()
         others = Entry(f"others {byte_text(state.others_bytes)}", self._colours.others)
         rest = state.excess_text() or state.free_text() or "size of this memory unknown"
         ink = self._colours.warning if is_over else None
-        self._rest.set_entries([others, Entry(rest, ink=ink)])
+        self._rest.set_entries([*left_over, others, Entry(rest, ink=ink)])
+        texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
+        self._said = (" · ".join(texts), f"{others.text} · {rest}")
         self._bar.set_state(state)
         rows = "".join(
             f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
@@ -133,9 +141,22 @@ class MemoryBar(QWidget):
         self._bar.setAccessibleName(self.text())
         self._bar.setAccessibleDescription(note)
 
+    def _show_parts(self) -> list[Entry]:
+        """Show as many parts as the first line holds, and return the others."""
+        for count in range(len(self._state.part_texts()), 0, -1):
+            texts = self._state.part_texts(count)
+            parts = [Entry(text, getattr(self._colours, name)) for name, text in texts]
+            self._parts.set_entries(parts[:count])
+            if count == 1 or self._parts.fitting() == count:
+                return parts[count:]
+        if not self._state.part_texts():
+            self._parts.set_entries([Entry(_NO_MODEL)])
+        return []
+
     def _show_unknown(self) -> None:
         self._used.setText("")
         self._parts.set_entries([Entry(self._unknown)])
+        self._said = (self._unknown,)
         self._rest.set_entries([])
         self._bar.set_state(self._state)
         self._bar.setToolTip("")

@@ -107,10 +107,13 @@ class MemoryState:
         )
         return f"{used} of {amount_text(self.capacity_bytes, unit)} {unit.word}"
 
-    def part_texts(self) -> tuple[tuple[str, str], ...]:
+    def part_texts(self, in_first_line: int = 0) -> tuple[tuple[str, str], ...]:
         """Series and words of each part: ``("kv", "KV 1.9 → 3.3 GiB")``; empty without any.
 
-        All in one unit, named once at the end; only what differs has an arrow.
+        All in one unit, named once at the end of each line; only what differs has an arrow.
+
+        Args:
+            in_first_line: So many stand in a first line; 0 for all.
         """
         now, then = self.now, self.then
         if not now.total and not then.total:
@@ -127,8 +130,11 @@ class MemoryState:
             (series, f"{word} {change_text(before, after, unit)}")
             for series, word, before, after in named
         ]
-        last_series, last_text = texts[-1]
-        return (*texts[:-1], (last_series, f"{last_text} {unit.word}"))
+        ends = {len(texts), in_first_line}
+        return tuple(
+            (series, f"{text} {unit.word}" if number in ends else text)
+            for number, (series, text) in enumerate(texts, 1)
+        )
 
     def free_text(self) -> str:
         """``free 16.1 → 14.7 GiB``; empty where the capacity is unknown or too small."""

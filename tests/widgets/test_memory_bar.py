@@ -193,3 +193,24 @@ def test_that_a_bar_of_what_is_not_known_claims_nothing(bar: MemoryBar) -> None:
     assert bar.sizeHint().height() == height
     bar.set_present(plan(2 * GIB), 2 * GIB, 24 * GIB, "GPU memory")
     assert "KV" in bar.text()
+
+
+def test_that_no_part_is_said_without_its_unit_where_a_line_is_too_short(
+    qtbot: QtBot, themed: QApplication
+) -> None:
+    drafting = BytesByUse(
+        weights=GIB // 2, kv=GIB // 2, compute=GIB // 4, draft=GIB, total=2 * GIB + GIB // 4
+    )
+    bar = MemoryBar()
+    qtbot.addWidget(bar)
+    bar.set_present(MemoryPlan(drafting, (), None, True, (), 0.0), GIB, 24 * GIB, "System memory")
+    bar.resize(900, bar.sizeHint().height())
+    bar.show()
+    QApplication.processEvents()
+    assert bar._parts.text().endswith("draft 1.0 GiB")
+    bar.resize(230, bar.height())
+    QApplication.processEvents()
+    shown = [entry.text for entry in bar._parts._entries[: bar._parts.fitting()]]
+    assert shown[-1].endswith(" GiB")
+    assert "draft 1.0 GiB" in bar._rest.text()
+    assert "weights 0.5 · KV 0.5 · compute 0.2 · draft 1.0 GiB; others" in bar.text()
