@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from resources.luminance import channels, relative_luminance
 from resources.tokens import (
     CONTROL_RADIUS_PX,
     MONO_FAMILIES,
@@ -27,24 +28,10 @@ ICONS = Path(__file__).parent / "icons"
 _CHEVRON = (ICONS / "chevron-down-grey.svg").as_posix()
 
 
-def channels(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of ``#RRGGBB``, each 0 to 255."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
 def mixed(colour: str, other: str, share: float) -> str:
     """``colour`` with ``share`` (0 to 1) of ``other`` in it, as ``#RRGGBB``."""
     pairs = zip(channels(colour), channels(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in pairs)
-
-
-def relative_luminance(colour: str) -> float:
-    """Relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2.2)."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in (channel / 255 for channel in channels(colour))
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast_ratio(colour: str, other: str) -> float:
@@ -266,6 +253,11 @@ QPushButton[role="value-menu"]:hover {{ border-color: {p.line}; }}
 QPushButton[role="value-menu"]:focus {{ border-color: {p.accent}; }}
 QPushButton[role="menu"] {{
     text-align: left; padding: {STEP_PX}px {6 * STEP_PX}px {STEP_PX}px {2 * STEP_PX + 2}px;
+}}
+TopBar > QToolButton {{ qproperty-iconSize: {min(line_px, 6 * STEP_PX)}px; }}
+Composer QPushButton[role="flat"] {{ qproperty-iconSize: {line_px}px; }}
+QPushButton[role="quiet"], QPushButton[role="section"] {{
+    qproperty-iconSize: {line_px * 3 // 4}px;
 }}
 QFileDialog QToolButton {{ background: {p.under_black}; padding: {STEP_PX // 2}px; }}
 QFileDialog QToolButton:hover, QFileDialog QToolButton:pressed {{

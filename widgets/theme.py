@@ -248,6 +248,9 @@ def _draw_icon(target: QIcon, name: str, colour: str, size_px: int, mode: QIcon.
         painter = QPainter(pixmap)
         renderer.render(painter, QRectF(pixmap.rect()))
         painter.end()
+        if scale == 2:
+            # For type twice as large on a usual screen: Qt enlarges no picture by itself.
+            target.addPixmap(QPixmap(pixmap), mode)
         pixmap.setDevicePixelRatio(scale)
         target.addPixmap(pixmap, mode)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QApplication,
@@ -40,8 +40,11 @@ from resources.theme import (
     stylesheet,
 )
 from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
+from tests.widgets.finding import child
 from widgets.chat_scroll import ConversationScroll
+from widgets.composer import Composer
 from widgets.message_selection import SelectionGroup
+from widgets.section import Section
 from widgets.theme import (
     TuneTheme,
     app_icon,
@@ -51,6 +54,7 @@ from widgets.theme import (
     set_role,
     small_font,
 )
+from widgets.top_bar import TopBar
 
 ROOT = Path(__file__).parents[2]
 PALETTES = (DARK, LIGHT)
@@ -485,3 +489,28 @@ def test_that_the_messages_show_that_they_have_the_keyboard_and_do_not_move(
     assert messages.viewport().geometry() == place
     middle = messages.height() // 2
     assert messages.grab().toImage().pixelColor(0, middle) != without.pixelColor(0, middle)
+
+
+def test_that_icons_on_buttons_grow_with_the_type_and_shrink_again(
+    qtbot: QtBot, themed: QApplication
+) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    layout = QVBoxLayout(page)
+    bar, composer, section = TopBar(), Composer(DARK), Section("Sampling")
+    for widget in (bar, composer, section):
+        layout.addWidget(widget)
+    page.show()
+    buttons = (bar.menu_button, composer.attach_button, child(section, QPushButton))
+    sizes = []
+    for scale in (1.0, 2.0, 1.0):
+        apply_theme(themed, DARK, scale)
+        sizes.append([button.iconSize().width() for button in buttons])
+    assert sizes[0] == sizes[2]
+    assert all(large >= 1.5 * usual for usual, large in zip(sizes[0], sizes[1], strict=True))
+
+
+def test_that_an_icon_is_drawn_as_large_as_a_button_wants_it(themed: QApplication) -> None:
+    drawn = icon("menu", DARK.text, 16)
+    for wanted in (12, 16, 24, 32):
+        assert drawn.actualSize(QSize(wanted, wanted)).width() == wanted
