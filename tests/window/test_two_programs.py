@@ -32,16 +32,28 @@ def start(model: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
         env=environment, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     process = psutil.Process(program.pid)
-    while program.poll() is None and not process.children():
+    while program.poll() is None and not any(map(is_engine, process.children())):
         pass
     return program
+
+
+def is_engine(process: psutil.Process) -> bool:
+    try:
+        return "engine_bridge.child" in process.cmdline()
+    except psutil.Error:  # over already
+        return False
+
+
+def has_open(program: subprocess.Popen[str], path: Path) -> bool:
+    """Whether a program has this conversation; not asked of its lock, which it could lose by it."""
+    return str(path) in (file.path for file in psutil.Process(program.pid).open_files())
 
 
 def end(program: subprocess.Popen[str]) -> None:
     program.send_signal(signal.SIGINT)
     _, stderr = program.communicate(timeout=60)
     assert program.returncode == 0, stderr
-    assert "Traceback" not in stderr
+    assert "Traceback" not in stderr, stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders are moved as on Linux")
@@ -65,7 +77,15 @@ def test_that_the_tabs_outlive_a_second_program(tmp_path: Path, tiny_path: Path)
         store.keep(conversation)
     store.close()
     SettingsStore(settings).keep({}, {"open_conversations": ["a", "b"]})
-    programs = [start(tiny_path, environment), start(tiny_path, environment)]
-    for program in programs:
-        end(program)
+    programs = [start(tiny_path, environment)]
+    try:
+        while programs[0].poll() is None and not has_open(programs[0], conversations / "b.jsonl"):
+            pass
+        programs.append(start(tiny_path, environment))
+        for program in programs:
+            end(program)
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()
     assert SettingsStore(settings).peek()["open_conversations"] == ["a", "b"]
