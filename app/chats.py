@@ -269,11 +269,9 @@ class Chats(QObject):
         before = (last.end, last.figures, last.note) if last.role == "assistant" else None
         conversation.open_answer(self.model_name)
         self._request(
-            conversation,
-            time.perf_counter_ns(),
-            is_continuing=before is not None,
+            conversation, time.perf_counter_ns(), is_continuing=before is not None,
             end_before=before or Request.end_before,
-        )
+        )  # fmt: skip
 
     def stop(self, conversation_id: str) -> None:
         """Cancel the answer under way; what it said stays."""
