@@ -14,7 +14,7 @@ from engine_bridge.gguf_window import shown_name
 from widgets.attached_text import Attached
 from widgets.composer_paste import cleaned
 
-LIMIT_BYTES = 2_000_000
+LIMIT_BYTES = 2 * 1024 * 1024
 # Longest first: the mark of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -54,7 +54,7 @@ def read_text_file(path: Path) -> Attached:
         raise TextFileError(f"{name} could not be read: {reason}.") from error
     if len(raw) > LIMIT_BYTES:
         raise TextFileError(
-            f"{name} is larger than {LIMIT_BYTES // 1_000_000} MB, which is more text than a "
+            f"{name} is larger than {LIMIT_BYTES >> 20} MiB, which is more text than a "
             "context holds. Attach the part that matters."
         )
     text = _decoded(raw)

@@ -53,7 +53,7 @@ def test_that_a_file_too_large_is_refused_and_not_read_whole(tmp_path: Path) -> 
     path = tmp_path / "book.txt"
     with path.open("wb") as file:
         file.truncate(50 * LIMIT_BYTES)  # a hole: costs no disk
-    with pytest.raises(TextFileError, match="larger than 2 MB"):
+    with pytest.raises(TextFileError, match="larger than 2 MiB"):
         read_text_file(path)
     path.write_bytes(b"x" * LIMIT_BYTES)
     assert len(read_text_file(path).text) == LIMIT_BYTES
