@@ -30,6 +30,7 @@ from widgets.charts.time_keys import steer
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.legend_line import Entry, LegendLine
+from widgets.menu_button import forget_hover_after
 from widgets.theme import set_role
 
 NO_VALUE = "–"
@@ -135,6 +136,7 @@ class ChartFrame(QFrame, Generic[View]):
         more.setMenu(self.menu)
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         set_role(more, "quiet")
+        forget_hover_after(self.menu, more)
         header, below = QHBoxLayout(), QHBoxLayout()
         header.addWidget(self._title)
         # What is at the crosshair takes the legend's room too; a line of its own fills it anyway.
