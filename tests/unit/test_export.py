@@ -70,7 +70,7 @@ def _values_of(key: str) -> st.SearchStrategy[Value]:
         case ListDomain():
             return st.lists(st.sampled_from(domain.choices), unique=True).map(tuple)
         case _:
-            return st.text(st.characters(exclude_categories=("Cc",), codec="utf-8"))
+            return st.text(st.characters(exclude_categories=["Cc"], codec="utf-8"))
 
 
 @st.composite
@@ -223,7 +223,7 @@ def test_that_no_flag_is_written_twice(
 
 
 # Control characters are written in a way that shlex does not know: tests/unit/test_quoting.py.
-@given(st.text(st.characters(exclude_categories=("Cc",), codec="utf-8"), min_size=1))
+@given(st.text(st.characters(exclude_categories=["Cc"], codec="utf-8"), min_size=1))
 def test_that_any_path_survives_the_shell(path: str) -> None:
     assert _value(words_of(EngineConfig(model_path=path)), "-m") == path
 

@@ -73,9 +73,7 @@ def test_that_what_cannot_be_done_yet_says_why(loaded_window: Window) -> None:
     assert reasons["chat.go_9"] == "Only one conversation is open."
 
 
-def test_that_an_answer_cut_short_is_gone_on_with(
-    loaded_window: Window, qtbot: QtBot
-) -> None:
+def test_that_an_answer_cut_short_is_gone_on_with(loaded_window: Window, qtbot: QtBot) -> None:
     actions = loaded_window.actions_of_window
     loaded_window.desk.session.want({"max_new_tok": 4})
     qtbot.waitUntil(
