@@ -24,7 +24,7 @@ from widgets.theme import apply_theme
 
 RUNS = 7
 STREAMS = 8
-NEW_TOK = 768
+NEW_TOK = 1024
 TARGET = 0.95
 _PROMPTS = tuple(f"Stream number {number} begins with these words and" for number in range(STREAMS))
 
@@ -49,7 +49,7 @@ class Pairs:
 def config(model: Path, threads: int) -> EngineConfig:
     """Eight slots, greedy, ``threads`` threads."""
     return EngineConfig(
-        model_path=str(model), slots=STREAMS, ctx_per_slot_tok=1024, temperature=0.0,
+        model_path=str(model), slots=STREAMS, ctx_per_slot_tok=2048, temperature=0.0,
         max_new_tok=NEW_TOK, threads=threads, threads_batch=threads,
     )  # fmt: skip
 

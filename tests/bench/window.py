@@ -46,7 +46,7 @@ class WindowRun:
     """One run in the window.
 
     Attributes:
-        tok_s: Tokens of all streams / (first sent to last ended).
+        tok_s: Tokens a second while all streams ran.
         load_gap_ms: Longest gap between ticks of a 10 ms timer while the model was loaded.
         stream_gap_ms: The same while four slots generated and a fader was dragged.
     """

@@ -1,7 +1,8 @@
 """The same work on the engine alone and in the real window, for benches that compare the two.
 
-Both sides wait until the engine has measured the memory's bandwidth (which takes every core), send
-every prompt at once and count tokens from the first sending to the last end.
+Both sides wait until the engine has measured the memory's bandwidth (it takes every core) and send
+every prompt, one after the other. What counts is the time in which all streams run: from the last
+prompt sent to the end of the first stream, by the engine's own time stamps.
 """
 
 from __future__ import annotations
@@ -32,6 +33,31 @@ def pin(pid: int, cores: set[int]) -> None:
         os.sched_setaffinity(int(thread), cores)
 
 
+class Delivered:
+    """When the engine delivered how many tokens to whom."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._steps: dict[int, list[tuple[int, int]]] = {}
+
+    def note(self, event: protocol.Event) -> None:
+        """Count an event, if it is one that delivers."""
+        if isinstance(event, protocol.TokensDelivered):
+            steps = self._steps.setdefault(event.request_id, [])
+            steps += zip(event.step_ns, event.step_tok, strict=True)
+
+    def tok_s(self, since_ns: int) -> float:
+        """Tokens a second of all streams, until the first of them ended.
+
+        Args:
+            since_ns: When all were asked for, by ``time.perf_counter_ns``.
+        """
+        until_ns = min(steps[-1][0] for steps in self._steps.values())
+        every = (step for steps in self._steps.values() for step in steps)
+        tokens = sum(count for at_ns, count in every if since_ns < at_ns <= until_ns)
+        return tokens / ((until_ns - since_ns) / 1e9)
+
+
 def run_alone(config: EngineConfig, prompts: Sequence[str], cores: set[int] | None = None) -> float:
     """Tokens a second of all streams on an engine without a window.
 
@@ -49,13 +75,13 @@ def run_alone(config: EngineConfig, prompts: Sequence[str], cores: set[int] | No
         engine.wait_for(protocol.BandwidthMeasured, PATIENCE_S)
         engine.send(_request(engine, prompts[0]))
         engine.wait_for(protocol.RequestFinished, PATIENCE_S)
-        begun_s = time.perf_counter()
+        delivered = Delivered()
         for prompt in prompts:
             engine.send(_request(engine, prompt))
-        tokens = sum(
-            engine.wait_for(protocol.RequestFinished, PATIENCE_S).timing.new_tok for _ in prompts
-        )
-        return tokens / (time.perf_counter() - begun_s)
+        sent_ns = time.perf_counter_ns()
+        for _ in prompts:
+            engine.wait_for(protocol.RequestFinished, PATIENCE_S, delivered.note)
+        return delivered.tok_s(sent_ns)
     finally:
         engine.close()
 
@@ -111,21 +137,22 @@ def stream_in(window: Window, prompts: Sequence[str], meanwhile: Callable[[], No
     """
     desk = window.desk
     names = [window.chat_wiring.open_conversation() for _ in prompts]
-    finished: list[int] = []
-    ended_s: list[float] = []
+    finished: list[str] = []
+    delivered = Delivered()
 
-    def on_finished(_: str, event: protocol.RequestFinished, __: Request) -> None:
-        finished.append(event.timing.new_tok)
-        ended_s.append(time.perf_counter())
+    def on_finished(name: str, _: protocol.RequestFinished, __: Request) -> None:
+        finished.append(name)
 
+    desk.client.event_received.connect(delivered.note)
     desk.chats.answer_finished.connect(on_finished)
-    begun_s = time.perf_counter()
     for name, prompt in zip(names, prompts, strict=True):
         window.chat.conversation(name).submit(prompt)
+    sent_ns = time.perf_counter_ns()
     meanwhile()
     wait(lambda: len(finished) == len(prompts))
     desk.chats.answer_finished.disconnect(on_finished)
-    return sum(finished) / (ended_s[-1] - begun_s)
+    desk.client.event_received.disconnect(delivered.note)
+    return delivered.tok_s(sent_ns)
 
 
 def wait(is_done: Callable[[], bool], poll_ms: int = _POLL_MS) -> None:
