@@ -11,6 +11,7 @@ import pytest
 from engine_bridge.client_limits import ClientLimits
 from engine_bridge.engine_state import DeathKind, EngineState
 from engine_bridge.protocol import (
+    PROTOCOL_VERSION,
     ChatMessage,
     Generate,
     Hello,
@@ -165,7 +166,8 @@ def test_that_another_version_is_named(stage: Stage, manner: str) -> None:
     witness = stage.client("stranger", manner)
     death = witness.wait_for_death()
     assert death.kind is DeathKind.BROKEN
-    assert "speaks version 99 of the protocol, this window version 1" in death.sentence
+    words = f"speaks version 99 of the protocol, this window version {PROTOCOL_VERSION}"
+    assert words in death.sentence
     assert "reinstall" in death.sentence
     assert not witness.events
 
