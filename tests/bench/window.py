@@ -194,8 +194,7 @@ def _in_window(model: Path) -> WindowRun:
     with open_window(config(model), during_load=lambda _: meter.start()) as window:
         load_gap_ms = meter.stop_ms()
         drag = _Drag(window)
-        meter.start()
-        tok_s = stream_in(window, _PROMPTS, drag.begin)
+        tok_s = stream_in(window, _PROMPTS, drag.begin, meter.start)
         drag.end()
         return WindowRun(tok_s, load_gap_ms, meter.stop_ms())
 

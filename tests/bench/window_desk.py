@@ -127,16 +127,24 @@ def open_window(
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def stream_in(window: Window, prompts: Sequence[str], meanwhile: Callable[[], None]) -> float:
-    """Send every prompt in a conversation of its own; tokens a second of all until the last ended.
+def stream_in(
+    window: Window,
+    prompts: Sequence[str],
+    meanwhile: Callable[[], None],
+    before: Callable[[], None] = lambda: None,
+) -> float:
+    """Send every prompt in a conversation of its own; tokens a second while all streams ran.
 
     Args:
         window: With a loaded model.
         prompts: One a stream.
         meanwhile: Called once all are sent.
+        before: Called once the conversations are open, before anything is sent.
     """
     desk = window.desk
     names = [window.chat_wiring.open_conversation() for _ in prompts]
+    QApplication.processEvents()
+    before()
     finished: list[str] = []
     delivered = Delivered()
 
