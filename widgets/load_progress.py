@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from resources.tokens import PANEL_GAP_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
+from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 
 _BAR_WIDTH_PX = 30 * STEP_PX
@@ -32,7 +33,7 @@ class LoadProgress(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setMinimumWidth(_LEAST_BAR_PX)
         self._bar.setMaximumWidth(_BAR_WIDTH_PX)
-        self._percent = QLabel(self)
+        self._percent = SteadyLabel("100 %", self)
         set_role(self._percent, "muted")
         cancel = QPushButton("Cancel", self)
         cancel.setAccessibleName("Cancel loading")
@@ -51,5 +52,4 @@ class LoadProgress(QWidget):
         self._stage.set_text(stage or "loading")
         self._bar.setValue(round(bounded * 1000))
         self._bar.setAccessibleName(f"Loading: {stage}, {bounded:.0%}")
-        self._percent.setFixedWidth(self._percent.fontMetrics().horizontalAdvance("100 %"))
         self._percent.setText(f"{bounded * 100:.0f} %")

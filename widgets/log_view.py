@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QSizePolicy,
@@ -23,6 +22,7 @@ from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Pale
 from widgets.log_line import LEVELS, Level, LogLine
 from widgets.log_list import LogList
 from widgets.log_model import LogModel
+from widgets.steady_label import SteadyLabel
 from widgets.theme import icon, set_role
 
 _LEVEL_NAMES: dict[Level, str] = {
@@ -66,7 +66,7 @@ class LogView(QFrame):
         self._search.setClearButtonEnabled(True)
         self._previous = self._tool("chevron-up", "Previous match")
         self._next = self._tool("chevron-down", "Next match")
-        self._count = QLabel(self)
+        self._count = SteadyLabel(_WIDEST_COUNT, self)
         self._count.setAccessibleName("Matches")
         set_role(self._count, "hint")
         self._follow = self._button("Follow", "Keep the newest line in sight")
@@ -158,8 +158,6 @@ class LogView(QFrame):
         layout.setSpacing(PANEL_GAP_PX)
         layout.addLayout(row)
         layout.addWidget(self._list, 1)
-        # A counter that grows a digit must not move what is beside it.
-        self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance(_WIDEST_COUNT))
         self._count.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._search.setMinimumWidth(30 * STEP_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
@@ -17,6 +17,7 @@ from widgets.cost_badge import CostBadge, CostLevel
 from widgets.elided_label import ElidedLabel
 from widgets.fader import Fader
 from widgets.fader_control import FaderControl
+from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 from widgets.value_text import value_with_unit
 
@@ -175,7 +176,7 @@ class SettingRow(QWidget):
         header.setSpacing(STEP_PX)
         header.addWidget(self._name, 1)
         header.addWidget(self._control.value_widget)
-        self._unit = QLabel(self._setting.unit, self)
+        self._unit = SteadyLabel(_WIDEST_UNIT, self)
         set_role(self._unit, "hint")
         self._unit.setVisible(self._control.leaves_room_for_unit)
         header.addWidget(self._unit)
@@ -187,16 +188,6 @@ class SettingRow(QWidget):
         if self._control.body is not None:
             layout.addWidget(self._control.body)
         layout.addWidget(self._hint)
-        self._measure()
-
-    def _measure(self) -> None:
-        self._unit.setFixedWidth(self._unit.fontMetrics().horizontalAdvance(_WIDEST_UNIT))
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Measure again in another font."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._measure()
 
     def _reset_action(self) -> QAction:
         default = value_with_unit(self._setting, self._setting.default)

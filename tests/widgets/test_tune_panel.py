@@ -17,6 +17,7 @@ from engine_bridge.settings.table import SETTINGS
 from resources.tokens import DARK, LIGHT, STEP_PX
 from tests.widgets.finding import child
 from widgets.fader_control import NumberControl
+from widgets.steady_label import SteadyLabel
 from widgets.theme import apply_theme
 from widgets.tune_panel import TunePanel
 
@@ -307,3 +308,28 @@ def test_that_a_row_that_fails_leaves_no_other_row_behind(
     with pytest.raises(ExceptionGroup):
         panel.set_values({keys[0]: first, **values})
     assert {key: panel.row(key).value() for key in keys[1:]} == {k: values[k] for k in keys[1:]}
+
+
+def test_that_the_least_width_is_the_same_whatever_was_unfolded_or_restyled(
+    panel: TunePanel, themed: QApplication
+) -> None:
+    widths = {panel.minimumSizeHint().width()}
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+        QApplication.processEvents()
+        widths.add(panel.minimumSizeHint().width())
+        panel.section(group).set_open(False)
+    for scale in (1.3, 1.0):
+        apply_theme(themed, DARK, scale)
+        QApplication.processEvents()
+    widths.add(panel.minimumSizeHint().width())
+    assert len(widths) == 1
+
+
+def test_that_a_unit_is_never_cut(panel: TunePanel) -> None:
+    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+        panel.section(group).set_open(True)
+    QApplication.processEvents()
+    for row in panel.rows():
+        unit = child(row, SteadyLabel)
+        assert unit.width() >= unit.fontMetrics().horizontalAdvance(unit.text())
