@@ -10,6 +10,9 @@ from enum import StrEnum
 
 from engine_bridge.settings.domain import Domain, Value
 
+# No published model was trained for more; also bounds what a dry run may be asked to build.
+MAX_CONTEXT_TOK = 10_485_760
+
 
 class Applies(StrEnum):
     """What it costs to change a setting while a model is loaded."""
@@ -30,6 +33,7 @@ class Group(StrEnum):
     MODEL = "Model"
     MAIN = "Main"
     DRAFT = "Draft model"
+    CACHE = "Caches"
     PLACEMENT = "Placement"
     BATCH = "Batch and threads"
     SAMPLING = "Sampling"

@@ -6,21 +6,21 @@ reason why there is none) in each export dialect; tests walk this table and fail
 
 from __future__ import annotations
 
+from engine_bridge.settings.cache_rows import CACHES
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.domain import (
     ChoiceDomain,
     FlagDomain,
-    FloatDomain,
     IntDomain,
     PathDomain,
 )
-from engine_bridge.settings.row import Applies, Group, Setting
+from engine_bridge.settings.placement_rows import PLACEMENT
+from engine_bridge.settings.row import MAX_CONTEXT_TOK, Applies, Group, Setting
+from engine_bridge.settings.sampling_rows import SAMPLING
 from engine_bridge.settings.speculation_rows import SPECULATION
 
 # llama.cpp refuses more sequences in one context (LLAMA_MAX_SEQ in src/llama-cparams.h).
 MAX_SLOTS = 256
-# No published model was trained for more; also bounds what a dry run may be asked to build.
-MAX_CONTEXT_TOK = 10_485_760
 _POWERS = tuple(2**n for n in range(24))
 
 
@@ -121,60 +121,8 @@ SETTINGS: tuple[Setting, ...] = (
         "faster. Auto takes it wherever the backend supports the model's head sizes.",
     ),
     *SPECULATION,
-    Setting(
-        "n_gpu_layers",
-        "Layers on GPU",
-        IntDomain(0, 1024, tuple(range(0, 129)), ("auto", "all")),
-        "auto",
-        Applies.RELOAD,
-        True,
-        Group.PLACEMENT,
-        "Layers in GPU memory, counted from the last. The output layer counts as one; auto is all "
-        "of them. One layer left on the CPU costs more than a smaller context.",
-    ),
-    Setting(
-        "kv_offload",
-        "KV cache on GPU",
-        FlagDomain(),
-        True,
-        Applies.CONTEXT,
-        True,
-        Group.PLACEMENT,
-        "Off keeps the KV cache in host memory. That frees GPU memory and slows long contexts.",
-    ),
-    Setting(
-        "op_offload",
-        "Offload host operations",
-        FlagDomain(),
-        True,
-        Applies.CONTEXT,
-        True,
-        Group.PLACEMENT,
-        "The GPU computes large batches for layers on the CPU. Their weights stay in host memory "
-        "and are copied for each batch.",
-    ),
-    Setting(
-        "swa_full",
-        "Full sliding-window cache",
-        FlagDomain(),
-        False,
-        Applies.CONTEXT,
-        True,
-        Group.PLACEMENT,
-        "Keep every token of a sliding-window model. Costs several times the memory of the window "
-        "and lets any prefix be reused.",
-    ),
-    Setting(
-        "load_mode",
-        "Load mode",
-        ChoiceDomain(("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")),
-        "auto",
-        Applies.RELOAD,
-        True,
-        Group.PLACEMENT,
-        "How the file is read. mmap maps it (the system may drop pages), mlock pins it in RAM, "
-        "none copies it, dio reads past the page cache.",
-    ),
+    *CACHES,
+    *PLACEMENT,
     Setting(
         "batch_tok",
         "Batch",
@@ -232,111 +180,7 @@ SETTINGS: tuple[Setting, ...] = (
         Group.BATCH,
         "CPU threads that read prompts. Auto is the same number as for decoding.",
     ),
-    Setting(
-        "temperature",
-        "Temperature",
-        FloatDomain(0.0, 5.0, 0.05),
-        0.8,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "How freely a token is drawn. 0 always takes the most likely one.",
-    ),
-    Setting(
-        "top_k",
-        "Top-k",
-        IntDomain(0, 1_000_000, (0, 1, 5, 10, 20, 40, 64, 100, 200)),
-        40,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Draw among the k most likely tokens; 0 considers all.",
-    ),
-    Setting(
-        "top_p",
-        "Top-p",
-        FloatDomain(0.0, 1.0, 0.01),
-        0.95,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Draw among the likeliest tokens that reach this sum. They are the fewest whose "
-        "probabilities add up to it; 1 switches it off.",
-    ),
-    Setting(
-        "min_p",
-        "Min-p",
-        FloatDomain(0.0, 1.0, 0.01),
-        0.05,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Drop tokens below this share of the likeliest one. 0 switches it off.",
-    ),
-    Setting(
-        "repeat_penalty",
-        "Repeat penalty",
-        FloatDomain(0.1, 3.0, 0.01),
-        1.0,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Divides the score of tokens that occurred lately. 1 switches it off.",
-    ),
-    Setting(
-        "repeat_last_n_tok",
-        "Penalty window",
-        IntDomain(0, 65_536, (0, 16, 32, 64, 128, 256, 1024)),
-        64,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Latest tokens that the penalties look at. 0 switches them off.",
-        "tok",
-    ),
-    Setting(
-        "presence_penalty",
-        "Presence penalty",
-        FloatDomain(-2.0, 2.0, 0.05),
-        0.0,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Subtracted once from each token that occurred lately. What is changed is the token's "
-        "score before it is drawn; 0 switches it off.",
-    ),
-    Setting(
-        "frequency_penalty",
-        "Frequency penalty",
-        FloatDomain(-2.0, 2.0, 0.05),
-        0.0,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Subtracted each time that a token occurred lately. What is changed is the token's score "
-        "before it is drawn; 0 switches it off.",
-    ),
-    Setting(
-        "seed",
-        "Seed",
-        IntDomain(-1, 2**32 - 2, (-1, 0, 1, 2, 3, 42)),
-        -1,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Start of the random numbers. −1 takes a new one for every answer.",
-    ),
-    Setting(
-        "max_new_tok",
-        "Longest answer",
-        IntDomain(-1, MAX_CONTEXT_TOK, (-1, 0, 64, 128, 256, 512, 1024, 2048, 4096)),
-        -1,
-        Applies.LIVE,
-        False,
-        Group.SAMPLING,
-        "Most tokens of one answer. −1 is no limit but the context; 0 only reads the prompt.",
-        "tok",
-    ),
+    *SAMPLING,
 )
 
 BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}

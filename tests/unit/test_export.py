@@ -356,7 +356,9 @@ def test_that_threads_nobody_knows_are_left_out_with_a_note() -> None:
 
 
 def test_that_what_would_change_the_memory_is_switched_off() -> None:
-    assert " ".join(words_of(EngineConfig())).endswith("-fit off --cache-ram 0 -ctxcp 0")
+    line = " ".join(words_of(EngineConfig()))
+    assert "-fit off" in line
+    assert "--cache-ram 0 -ctxcp 0" in line
 
 
 def test_that_drafts_are_said_with_their_sizes_or_not_at_all() -> None:

@@ -23,6 +23,7 @@ from widgets.tune_panel import TunePanel
 
 pytestmark = pytest.mark.gui
 LEFT = Qt.MouseButton.LeftButton
+FOLDED = (Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.BATCH, Group.SAMPLING)
 BROKEN = EngineConfig(cache_type_v="q8_0", flash_attn="off", batch_tok=2)
 
 
@@ -143,7 +144,7 @@ def test_that_no_name_or_number_is_cut_off(
     panel: TunePanel, themed: QApplication, scale: float
 ) -> None:
     apply_theme(themed, LIGHT, scale)
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
     for row in panel.rows():
         row.set_badge("new context 12.5 s", "context")
@@ -158,7 +159,7 @@ def test_that_no_name_or_number_is_cut_off(
 
 
 def test_that_every_control_has_a_name_and_a_place_in_the_tab_order(panel: TunePanel) -> None:
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
     reachable = [
         widget
@@ -194,7 +195,7 @@ def test_that_no_text_of_any_row_moves_anything(
     panel: TunePanel, themed: QApplication, scale: float
 ) -> None:
     apply_theme(themed, LIGHT, scale)
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
     QApplication.processEvents()
     panel.resize(panel.minimumSizeHint().width(), 800)
@@ -239,7 +240,7 @@ def test_that_a_value_too_wide_shows_what_the_engine_made_of_it(panel: TunePanel
 
 
 def test_that_the_first_sentence_of_each_help_fits_below_its_fader(panel: TunePanel) -> None:
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
     for row in panel.rows():
         first = row.setting.help.split(". ")[0].rstrip(".") + "."
@@ -314,7 +315,7 @@ def test_that_the_least_width_is_the_same_whatever_was_unfolded_or_restyled(
     panel: TunePanel, themed: QApplication
 ) -> None:
     widths = {panel.minimumSizeHint().width()}
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
         QApplication.processEvents()
         widths.add(panel.minimumSizeHint().width())
@@ -327,7 +328,7 @@ def test_that_the_least_width_is_the_same_whatever_was_unfolded_or_restyled(
 
 
 def test_that_a_unit_is_never_cut(panel: TunePanel) -> None:
-    for group in (Group.DRAFT, Group.PLACEMENT, Group.BATCH, Group.SAMPLING):
+    for group in FOLDED:
         panel.section(group).set_open(True)
     QApplication.processEvents()
     for row in panel.rows():
