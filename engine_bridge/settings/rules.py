@@ -7,16 +7,24 @@ is wrong in a sentence and offers the change that repairs it. Sources: ``llama_i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-
-import msgspec
-
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.problem import Problem, Rule, Severity
 from engine_bridge.settings.table import BY_KEY, SETTINGS
+
+__all__ = [
+    "MAX_POOL_CELLS",
+    "RULES",
+    "Problem",
+    "Rule",
+    "Severity",
+    "errors_of",
+    "problems_of",
+    "repair_words",
+    "repaired",
+]
 
 # A dry run costs about 50 bytes of host memory and 25 ns a cell; 16 × 1M cells are 0.5 s and
 # 0.9 GB, and more than any machine of one user holds.
@@ -25,32 +33,6 @@ MAX_POOL_CELLS = 16_777_216
 USEFUL_SLOT_TOK = 512
 # Least value of ctx_per_slot_tok: one padded row of cells.
 _CONTEXT_MINIMUM_TOK = 256
-
-
-class Severity(StrEnum):
-    """How bad a problem is."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
-class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something wrong with a combination of settings.
-
-    Attributes:
-        keys: Settings involved, the one to look at first in front.
-        message: What is wrong and why, for the user.
-        fix: Values that repair it; empty where there is no single repair.
-        severity: ``error`` if the engine would refuse or abort, else ``warning``.
-    """
-
-    keys: tuple[str, ...]
-    message: str
-    fix: dict[str, Value] = {}
-    severity: Severity = Severity.ERROR
-
-
-Rule = Callable[[EngineConfig, ModelFacts | None], Problem | None]
 
 
 def problems_of(config: EngineConfig, model: ModelFacts | None = None) -> tuple[Problem, ...]:
