@@ -77,6 +77,7 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
+        self._full_slots = FullSlots(context, self._emit)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
@@ -92,6 +93,7 @@ class Batcher:
             chunk if isinstance(chunk, int) else None,
         )
         self._drafting.set_live(config)
+        self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
@@ -275,6 +277,8 @@ class Batcher:
             if rows == 1:
                 chain = stream.chain
                 last = at + share.tokens - 1
+                if stream.new_tok == 0:
+                    self._drafting.begin(stream)
                 token = best[row] if chain is None else chain.sample(self.context, last)
                 slot.cached += share.tokens
                 slot.tokens[slot.cached] = token
@@ -318,6 +322,7 @@ class Batcher:
         slot.tokens[slot.cached] = brought[-1]
         slot.known = slot.cached + 1
         share.stream.count_draft(share.draft_tok, accepted)
+        self._drafting.accept(share.stream, accepted)
         if accepted < share.draft_tok:
             slot.forget_beyond(slot.cached, self.context)
 

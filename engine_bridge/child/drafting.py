@@ -11,9 +11,10 @@ from engine_bridge.child import sentences
 from engine_bridge.child.llama import Context
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.scheduler import Limits, drafts_allowed
-from engine_bridge.child.speculation.choice import drafter_of
+from engine_bridge.child.speculation.choice import drafters_of
 from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.child.speculation.drafter import Drafter, Wanted
+from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import Event, Logged
@@ -24,7 +25,7 @@ class Drafting:
     """Drafts for the streams of one context at a time.
 
     Attributes:
-        drafter: What drafts, None where nothing does.
+        drafters: What drafts, by its kind, the one to ask first in front.
 
     Args:
         guard: Stands around the draft model's steps.
@@ -34,7 +35,9 @@ class Drafting:
 
     def __init__(self, guard: StepGuard, meter: StepMeter, emit: Callable[[Event], None]) -> None:
         """Draft nothing yet."""
-        self.drafter: Drafter | None = None
+        self.drafters: dict[str, Drafter] = {}
+        self._in_turn = InTurn(())
+        self._conversations: dict[int, str] = {}  # slot: whose text the drafters saw there
         self._guard = guard
         self._meter = meter
         self._emit = emit
@@ -45,6 +48,8 @@ class Drafting:
     def adopt(self, context: Context, draft_context: Context | None, config: EngineConfig) -> None:
         """Draft for ``context``, with ``draft_context`` where there is one."""
         self._can_rewind = not (context.model.is_recurrent or context.model.is_hybrid)
+        for seq in [seq for seq in self._conversations if seq >= context.sequences]:
+            self._forget(seq)
         self._draft_simple = None
         if draft_context is not None:
             self._draft_simple = DraftSimple(
@@ -59,20 +64,41 @@ class Drafting:
 
     def set_live(self, config: EngineConfig) -> None:
         """Take what needs no new context."""
-        if self._draft_simple is not None:
-            self._draft_simple.set_live(config)
-        self.drafter = drafter_of(config, self._draft_simple)
-        if self.drafter is None or self._can_rewind:
-            return
-        self.drafter = None
-        if not self._has_told:
-            self._has_told = True
-            self._say(sentences.NO_DRAFTS)
+        by_model = {} if self._draft_simple is None else {"draft-simple": self._draft_simple}
+        self.drafters = drafters_of(config, self.drafters, by_model)
+        if self.drafters and not self._can_rewind:
+            self.drafters = {}
+            if not self._has_told:
+                self._has_told = True
+                self._say(sentences.NO_DRAFTS)
+        for drafter in self.drafters.values():
+            drafter.set_live(config)
+        self._in_turn = InTurn(tuple(self.drafters.values()))
 
     @property
     def is_on(self) -> bool:
         """Whether anything drafts."""
-        return self.drafter is not None
+        return bool(self.drafters)
+
+    def begin(self, stream: Stream) -> None:
+        """Take note that a prompt was read: the next token is the first of its answer.
+
+        What was seen in the slot is remembered for the conversation that it belongs to, and for
+        nobody else: a draft may not say what stands in another conversation.
+        """
+        slot = stream.slot
+        if not slot.conversation_id or slot.conversation_id != self._conversations.get(slot.index):
+            self._forget(slot.index)
+        self._conversations[slot.index] = slot.conversation_id
+        self._in_turn.begin(slot.index, slot.tokens[: slot.known])
+
+    def accept(self, stream: Stream, accepted_tok: int) -> None:
+        """Tell the drafters how much of the draft of ``stream`` was confirmed."""
+        self._in_turn.accept(stream.slot.index, accepted_tok)
+
+    def _forget(self, seq: int) -> None:
+        self._conversations.pop(seq, None)
+        self._in_turn.forget(seq)
 
     def draft(self, generating: Sequence[Stream], limits: Limits) -> bool:
         """Put a draft behind the text of each stream that may have one.
@@ -80,7 +106,7 @@ class Drafting:
         Returns:
             False where a cancel ended it early, so that the step should not go on.
         """
-        if self.drafter is None:
+        if not self.drafters:
             return True
         asking, wanted = [], []
         for stream in generating:
@@ -93,7 +119,7 @@ class Drafting:
         if not wanted:
             return True
         self._guard.is_interrupted = False
-        for stream, draft in zip(asking, self.drafter.draft(wanted), strict=True):
+        for stream, draft in zip(asking, self._in_turn.draft(wanted), strict=True):
             slot = stream.slot
             stream.draft_tok = len(draft)
             slot.tokens[slot.known : slot.known + len(draft)] = draft

@@ -29,6 +29,6 @@ def prompts(count: int, tokens: int = 30) -> list[list[int]]:
 
 def drafter_of(desk: InProcess) -> DraftSimple:
     """The draft model at work."""
-    drafter = desk.batcher._drafting.drafter
+    drafter = desk.batcher._drafting.drafters["draft-simple"]
     assert isinstance(drafter, DraftSimple)
     return drafter

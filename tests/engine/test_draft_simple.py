@@ -10,7 +10,6 @@ import pytest
 
 from engine_bridge.child.planner import Planner
 from engine_bridge.child.speculation.draft_simple import _confidence
-from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.protocol import (
     Cancel,
     Logged,
@@ -76,7 +75,7 @@ def test_that_copies_go_before_the_draft_model(
     plain, _ = desk.answer(prompts(1)[0], max_new_tok=300, ignore_eog=True)
     both = config.with_values({"spec_types": ("draft-simple", "ngram-simple")})
     desk.load(both)
-    assert isinstance(desk.batcher._drafting.drafter, InTurn)
+    assert list(desk.batcher._drafting.drafters) == ["ngram-simple", "draft-simple"]
     text, finished = desk.answer(prompts(1)[0], max_new_tok=300, ignore_eog=True)
     assert text == plain
     # Copies are longer than the draft model's drafts.

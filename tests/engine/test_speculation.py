@@ -123,7 +123,6 @@ def test_that_lengths_of_drafts_change_live(desk: InProcess, few_words_path: Pat
     desk.load(config)
     answer = desk.apply(config.with_values({"ngram_size_n": 5}))
     assert answer.cost == "live"  # type: ignore[union-attr]
-    drafter = desk.batcher._drafting.drafter
+    drafter = desk.batcher._drafting.drafters["ngram-simple"]
     history = np.array([*range(20), *range(20), *range(5)], np.int32)
-    assert drafter is not None
     assert drafter.draft([Wanted(0, history, 8)])[0].tolist() == list(range(5, 13))

@@ -13,7 +13,7 @@ from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.ggml import BufferType
 from engine_bridge.child.memory_shape import MemoryShape, shape_of
 from engine_bridge.child.room import Room, problem_of_room
-from engine_bridge.child.speculation.drafter import NOTHING, Wanted
+from engine_bridge.child.speculation.drafter import NOTHING, Drafter, Wanted
 from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import DeviceFacts
@@ -21,12 +21,25 @@ from engine_bridge.settings.config import EngineConfig
 
 
 @dataclass
-class Always:
-    """Drafts the same token for some slots, nothing for others."""
+class Always(Drafter):
+    """Drafts the same token for some slots, nothing for others; notes what it is told."""
 
     token: int
     for_slots: frozenset[int]
     asked: list[list[int]] = field(default_factory=list)
+    told: list[tuple[object, ...]] = field(default_factory=list)
+
+    def begin(self, seq: int, prompt: NDArray[np.int32]) -> None:
+        self.told.append(("begin", seq, prompt.tolist()))
+
+    def accept(self, seq: int, accepted_tok: int, *, is_own: bool) -> None:
+        self.told.append(("accept", seq, accepted_tok, is_own))
+
+    def set_live(self, config: EngineConfig) -> None:
+        self.told.append(("settings", config))
+
+    def forget(self, seq: int) -> None:
+        self.told.append(("forget", seq))
 
     def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
         self.asked.append([one.seq for one in wanted])
@@ -50,6 +63,30 @@ def test_that_nobody_is_asked_for_nothing() -> None:
     first, second = Always(7, frozenset({0, 1})), Always(9, frozenset({0}))
     InTurn((first, second)).draft(_wanted(0, 1))
     assert second.asked == []
+
+
+def test_that_a_draft_is_cut_to_what_is_wanted() -> None:
+    drafter = Always(7, frozenset({0}))
+    (draft,) = InTurn((drafter,)).draft([Wanted(0, np.arange(5, dtype=np.int32), 1)])
+    assert draft.tolist() == [7]
+
+
+def test_that_all_hear_what_became_of_a_draft_and_whose_it_was() -> None:
+    first, second = Always(7, frozenset({1})), Always(9, frozenset({0, 1}))
+    in_turn = InTurn((first, second))
+    in_turn.draft(_wanted(0, 1))
+    in_turn.accept(0, 2)
+    in_turn.accept(1, 0)
+    assert first.told == [("accept", 0, 2, False), ("accept", 1, 0, True)]
+    assert second.told == [("accept", 0, 2, True), ("accept", 1, 0, False)]
+
+
+def test_that_all_hear_of_a_text_s_begin_and_of_its_end() -> None:
+    first, second = Always(7, frozenset()), Always(9, frozenset())
+    in_turn = InTurn((first, second))
+    in_turn.begin(3, np.array([1, 2], np.int32))
+    in_turn.forget(3)
+    assert first.told == second.told == [("begin", 3, [1, 2]), ("forget", 3)]
 
 
 # --- Memory ------------------------------------------------------------------------------------

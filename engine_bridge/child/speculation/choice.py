@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from engine_bridge.child.speculation.draft_simple import DraftSimple
+from collections.abc import Callable, Mapping
+
 from engine_bridge.child.speculation.drafter import Drafter
-from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.child.speculation.ngram_simple import NgramSimple
 from engine_bridge.settings.config import EngineConfig
 
+# Drafters that need no model, by their kind; they go before those that do.
+_NGRAMS: dict[str, Callable[[EngineConfig], Drafter]] = {
+    "ngram-simple": NgramSimple,
+}
 
-def drafter_of(config: EngineConfig, draft_simple: DraftSimple | None) -> Drafter | None:
-    """The drafter of ``config``, None without speculation.
+
+def drafters_of(
+    config: EngineConfig, held: Mapping[str, Drafter], by_model: Mapping[str, Drafter]
+) -> dict[str, Drafter]:
+    """The drafters of ``config`` by their kind, the one to ask first in front.
 
     Args:
         config: What is to run.
-        draft_simple: The draft model at work, None without one.
+        held: Drafters made before; they go on with what they remember.
+        by_model: Drafters with a model at work, in llama.cpp's order.
     """
-    drafters: list[Drafter] = []
-    if "ngram-simple" in config.spec_types:
-        drafters.append(NgramSimple(config.ngram_size_n, config.ngram_size_m))
-    if "draft-simple" in config.spec_types and draft_simple is not None:
-        drafters.append(draft_simple)
-    if len(drafters) > 1:
-        return InTurn(tuple(drafters))
-    return drafters[0] if drafters else None
+    chosen: dict[str, Drafter] = {}
+    for kind, make in _NGRAMS.items():
+        if kind in config.spec_types:
+            chosen[kind] = held[kind] if kind in held else make(config)
+    chosen |= {kind: one for kind, one in by_model.items() if kind in config.spec_types}
+    return chosen

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine_bridge.child.llama import Context
 from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
 from engine_bridge.child.slot import Slot
-from engine_bridge.child.speculation.drafter import NOTHING, Wanted
+from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.settings.config import EngineConfig
 
@@ -40,7 +40,7 @@ class _Part:
         self.drafted: list[int] = []
 
 
-class DraftSimple:
+class DraftSimple(Forgetful):
     """A draft model's context, in step with the target's slots.
 
     Args:

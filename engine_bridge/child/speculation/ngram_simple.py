@@ -6,16 +6,15 @@ Drafts exactly what llama.cpp's ``common_ngram_simple_draft`` (common/ngram-map.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine_bridge.child.speculation.drafter import NOTHING, Wanted
+from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
+from engine_bridge.settings.config import EngineConfig
 
 
-@dataclass(frozen=True)
-class NgramSimple:
+class NgramSimple(Forgetful):
     """Looks the last tokens up in the text before them.
 
     Attributes:
@@ -24,8 +23,13 @@ class NgramSimple:
             ``match_tok`` can be copied, so a draft length below it never drafts: llama.cpp's rule.
     """
 
-    match_tok: int
-    draft_tok: int
+    def __init__(self, config: EngineConfig) -> None:
+        """Look up as ``config`` says."""
+        self.set_live(config)
+
+    def set_live(self, config: EngineConfig) -> None:
+        """Take other lengths."""
+        self.match_tok, self.draft_tok = config.ngram_size_n, config.ngram_size_m
 
     def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
         """Look every text up in itself."""
