@@ -77,7 +77,6 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
-        self._full_slots = FullSlots(context, self._emit)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
@@ -93,7 +92,6 @@ class Batcher:
             chunk if isinstance(chunk, int) else None,
         )
         self._drafting.set_live(config)
-        self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
