@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child import sentences
+from engine_bridge.child.carried import Carried
+from engine_bridge.child.context_shift import FullSlots
 from engine_bridge.child.drafting import Drafting
 from engine_bridge.child.filling import Filling
 from engine_bridge.child.llama import Context
@@ -77,6 +79,7 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
+        self._full_slots = FullSlots(context, self._emit)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
@@ -92,6 +95,7 @@ class Batcher:
             chunk if isinstance(chunk, int) else None,
         )
         self._drafting.set_live(config)
+        self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
@@ -151,15 +155,27 @@ class Batcher:
         """The running stream of a request."""
         return next((s for s in self.streams if s.request_id == request_id), None)
 
-    def move_to(
-        self, context: Context, config: EngineConfig, draft_context: Context | None = None
-    ) -> None:
-        """Go on with another context: running streams compute their text again there.
+    def packed(self) -> Carried:
+        """Copies of what the slots hold, for the context that comes next."""
+        return Carried.of(self.context, self.config, self.slots)
 
-        Their samplers do not depend on the context and go on as if nothing had happened.
+    def move_to(
+        self,
+        context: Context,
+        config: EngineConfig,
+        draft_context: Context | None = None,
+        carried: Carried | None = None,
+    ) -> None:
+        """Go on with another context: what was not carried there is computed again.
+
+        Samplers do not depend on the context and go on as if nothing had happened.
         """
-        streams = list(self.streams)
+        streams, idle = list(self.streams), [slot for slot in self.slots if slot.is_free]
         self._adopt(context, config, draft_context)
+        carried = carried or Carried()
+        for old in idle:
+            if old.index < len(self.slots):
+                carried.take_over(old, self.slots[old.index], context, config)
         for stream in streams:
             stream.pause()
             old = stream.slot
@@ -170,10 +186,8 @@ class Batcher:
             if old.known >= slot.cap_tok:
                 self.end(stream, "context_full", sentences.slot_full(slot.cap_tok))
                 continue
-            slot.tokens[: old.known] = old.tokens[: old.known]
-            slot.known, slot.cached = old.known, 0
-            slot.is_free, slot.conversation_id = False, old.conversation_id
-            slot.used_at, stream.slot = old.used_at, slot
+            carried.take_over(old, slot, context, config)
+            slot.known, slot.is_free, stream.slot = old.known, False, slot
 
     def slot_facts(self) -> tuple[SlotFacts, ...]:
         """State of every slot."""
@@ -231,6 +245,8 @@ class Batcher:
         shares = share_out(generating, reading, self._limits, self.pace, room)
         if not shares:
             return
+        if self._drafting.is_on:
+            self._drafting.prepare(shares)
         tokens, rows = self._filling.fill(shares)
         prompt_tok = sum([share.tokens for share in shares[len(generating) :]])
         context = self.context
@@ -294,7 +310,7 @@ class Batcher:
             at += share.tokens
             row += rows
             if slot.known >= slot.cap_tok and stream.finish is None:
-                stream.finish = ("context_full", sentences.slot_full(slot.cap_tok))
+                self._full_slots.meet(stream)
             if stream.finish is not None:
                 self._finish(stream)
             elif end_ns >= stream.due_ns and (delivered := stream.delivered(end_ns)) is not None:
@@ -316,13 +332,13 @@ class Batcher:
     def _keep(self, share: Share, brought: list[int]) -> None:
         """Book the cells that hold: the token before the draft, and what was confirmed of it."""
         slot, accepted = share.stream.slot, len(brought) - 1
-        slot.cached += 1 + accepted
+        slot.cached += share.tokens - share.draft_tok + accepted
         slot.tokens[slot.cached] = brought[-1]
         slot.known = slot.cached + 1
         share.stream.count_draft(share.draft_tok, accepted)
         self._drafting.accept(share.stream, accepted)
         if accepted < share.draft_tok:
-            slot.forget_beyond(slot.cached, self.context)
+            self._drafting.reject(share.stream, slot.cached)
 
     # --- What can go wrong -------------------------------------------------------------------
 
@@ -333,7 +349,7 @@ class Batcher:
         there is none, the stream that started last ends.
         """
         while True:
-            generating = sum(stream.is_generating for stream in self.streams)
+            generating = sum(s.slot.pending for s in self.streams if s.is_generating)
             reading = [stream for stream in self.streams if not stream.is_generating]
             needed = generating or 1
             wanted = needed + (reading[0].slot.pending if reading else 0)
@@ -365,7 +381,10 @@ class Batcher:
                 # What was computed of a prompt before the step was ended is right and stays.
                 computed = self.context.seq_pos_max(slot.index) + 1
                 kept = max(kept, min(computed, slot.known - 1))
-            slot.forget_beyond(kept, self.context)
+            if share.draft_tok:
+                self._drafting.reject(stream, kept)
+            else:
+                slot.forget_beyond(kept, self.context)
         if code == _NO_ROOM and not self._pool.evict_one():
             # Its own count said there was room; the cache could not use it (a crowded window).
             self._end_for_lack_of_room()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.batcher import Batcher
+from engine_bridge.child.carried import Carried
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
@@ -96,7 +97,7 @@ class Engine:
     def apply_context(
         self, config: EngineConfig, clock: Callable[[], int], new_draft: DraftModel | None = None
     ) -> None:
-        """Replace the context; weights stay, running streams compute their text again.
+        """Replace the context; weights stay, and what the slots hold where its cells are alike.
 
         The old one is freed first: both at once may not fit. It is built again if the new one
         cannot be had. Where only the draft model's would be another, only that is replaced.
@@ -131,14 +132,15 @@ class Engine:
         self.memory = self._measured((clock() - begin_ns) / 1e9)
 
     def _replace_contexts(self, config: EngineConfig, draft: DraftModel | None) -> None:
+        carried = self.batcher.packed()
         self._context.close()
         try:
             context = make_contexts(self._model, config, draft)
         except CannotLoadError:
-            self._go_on_with(self._old_context(), self.config)
+            self._go_on_with(self._old_context(), self.config, carried)
             raise
         self.draft = draft
-        self._go_on_with(context, config)
+        self._go_on_with(context, config, carried)
 
     def _replace_draft_context(self, config: EngineConfig, draft: DraftModel | None) -> None:
         """Leave the model's own context with all it holds as it is."""
@@ -184,12 +186,12 @@ class Engine:
         except CannotLoadError as error:
             raise _lost(error) from None
 
-    def _go_on_with(self, context: Context, config: EngineConfig) -> None:
+    def _go_on_with(self, context: Context, config: EngineConfig, carried: Carried) -> None:
         context.warm_up()
         self._context, self.config = context, config
         self.batcher.meter.kv = kv_reads_of(context.log, self._model.window_tok)
         self.batcher.meter.draft = None if self.draft is None else self.draft.reads
-        self.batcher.move_to(context, config, self._draft_context())
+        self.batcher.move_to(context, config, self._draft_context(), carried)
 
     def _draft_context(self) -> Context | None:
         return None if self.draft is None else self.draft.context
