@@ -99,6 +99,7 @@ class Model:
         self.log = log
         self._vocab = LIB.llama_model_get_vocab(handle)
         self.vocab: int = LIB.llama_vocab_n_tokens(self._vocab)
+        self.has_vocabulary: bool = LIB.llama_vocab_type(self._vocab) != LIB.LLAMA_VOCAB_TYPE_NONE
         self.layers: int = LIB.llama_model_n_layer(handle)
         self.ctx_train_tok: int = LIB.llama_model_n_ctx_train(handle)
         self.window_tok: int = LIB.llama_model_n_swa(handle)
@@ -208,7 +209,7 @@ class Model:
         User-defined tokens are not among them: llama.cpp reads their text as the token always.
         """
         attributes = LIB.llama_vocab_get_attr
-        every = range(self.vocab)
+        every = range(self.vocab if self.has_vocabulary else 0)
         return tuple(token for token in every if attributes(self._vocab, token) & _CONTROL)
 
     def _suppressed_tokens(self) -> tuple[int, ...]:
@@ -266,6 +267,8 @@ class Context:
         batch_tok: Tokens a step may have.
         ubatch_tok: Tokens computed at once.
         sequences: Sequences.
+        rollback_tok: Tokens by which a recurrent state goes back without help; right only within
+            the step that was computed last.
         log: What llama.cpp said while it was made.
     """
 
@@ -281,6 +284,7 @@ class Context:
         self.batch_tok: int = LIB.llama_n_batch(handle)
         self.ubatch_tok: int = LIB.llama_n_ubatch(handle)
         self.sequences: int = LIB.llama_n_seq_max(handle)
+        self.rollback_tok: int = LIB.llama_n_rs_seq(handle)
         self._memory = LIB.llama_get_memory(handle)
         self._abort_flag = ctypes.create_string_buffer(2)
         LIB.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))

@@ -51,6 +51,15 @@ def refused_model(facts: ModelFacts, error: LlamaError) -> Problem:
     return Problem(("model_path",), text)
 
 
+def without_vocabulary(facts: ModelFacts) -> Problem:
+    """Why weights alone are no model to talk to."""
+    return Problem(
+        ("model_path",),
+        f"{Path(facts.path).name} holds no vocabulary, so text cannot be made into its tokens. It "
+        "is part of another model, or was converted without its tokenizer: choose another file.",
+    )
+
+
 def cancelled() -> CannotLoadError:
     """What a load ends with that the user gave up."""
     return CannotLoadError(Problem(("model_path",), "The load was cancelled."), is_cancelled=True)

@@ -20,6 +20,7 @@ from engine_bridge.child.load_faults import (
     of_the_draft,
     own_fault,
     refused_model,
+    without_vocabulary,
 )
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
 from engine_bridge.child.memory_check import memory_problem
@@ -258,13 +259,17 @@ class LoadJob:
     def _load_weights(self, facts: ModelFacts, share: float) -> Model:
         """Load the target, which is ``share`` of the whole load."""
         try:
-            return Model.load(
+            model = Model.load(
                 facts.path, self.config, on_progress=lambda done: self._on_weights(share * done)
             )
         except LoadCancelledError:
             raise cancelled() from None
         except LlamaError as error:
             raise CannotLoadError(refused_model(facts, error)) from None
+        if not model.has_vocabulary:  # llama.cpp aborts when it is asked for a token's text
+            model.close()
+            raise CannotLoadError(without_vocabulary(facts))
+        return model
 
     def _load_draft(self, draft: GgufModel, stamp: Stamp, of_all: float) -> DraftModel:
         """Load the draft model, ``of_all`` of the load done before it."""

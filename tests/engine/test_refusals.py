@@ -22,6 +22,7 @@ from engine_bridge.protocol import (
     Refused,
 )
 from tests.engine.harness import InProcess, random_tokens, tiny_config
+from tests.engine.tiny_hybrid import write_tiny_hybrid
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 pytestmark = pytest.mark.engine
@@ -76,9 +77,14 @@ def _folder(folder: Path, good: Path) -> Path:
     return folder
 
 
+def _no_vocabulary(folder: Path, good: Path) -> Path:
+    return write_tiny_hybrid(folder / "bare.gguf")
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
+        (_no_vocabulary, "vocabulary"),
         (_missing, "nowhere.gguf"),
         (_truncated, "truncated.gguf"),
         (_no_gguf, "GGUF"),
