@@ -122,7 +122,8 @@ def _look(config: EngineConfig) -> Looked:
     except llama.LlamaError as error:
         return Looked(str(error))
     # A vocabulary without a token for the line feed only harms who reads a text with it.
-    model.tokenize("\na", add_special=True, parse_special=True)
+    if model.has_vocabulary:  # without one the load refuses it in words
+        model.tokenize("\na", add_special=True, parse_special=True)
     try:
         # Some headers harm only where the graph is built.
         llama.Context.create(model, config, quiet=True).close()
