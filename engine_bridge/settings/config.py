@@ -47,10 +47,27 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_cache_type_k: CacheTypeName = "f16"
     draft_cache_type_v: CacheTypeName = "f16"
     n_gpu_layers: int | Literal["auto", "all"] = "auto"
+    n_cpu_moe: int = 0
+    cpu_moe: bool = False
+    n_cpu_ffn: int = 0
+    override_tensor: tuple[str, ...] = ()
+    split_mode: Literal["none", "layer", "row", "tensor"] = "layer"
+    tensor_split: tuple[str, ...] = ()
+    main_gpu: int = 0
+    devices: tuple[str, ...] = ()
+    rpc_servers: tuple[str, ...] = ()
     kv_offload: bool = True
     op_offload: bool = True
     swa_full: bool = False
+    context_shift: bool = False
+    keep_tok: int = 0
     load_mode: Literal["auto", "none", "mmap", "mlock", "mmap+mlock", "dio"] = "auto"
+    lazy_mode: Literal["auto", "on", "off"] = "auto"
+    no_host: bool = False
+    repack: bool = True
+    mmproj_path: str = ""
+    lora: tuple[str, ...] = ()
+    override_kv: tuple[str, ...] = ()
     batch_tok: int = 2048
     ubatch_tok: int = 512
     prefill_chunk_tok: int | Auto = "auto"
@@ -66,6 +83,26 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frequency_penalty: float = 0.0
     seed: int = -1
     max_new_tok: int = -1
+    dry_multiplier: float = 0.0
+    dry_base: float = 1.75
+    dry_allowed_tok: int = 2
+    dry_last_n_tok: int = 64
+    dry_sequence_breakers: tuple[str, ...] = ("\n", ":", '"', "*")
+    top_n_sigma: float = -1.0
+    typical_p: float = 1.0
+    xtc_probability: float = 0.0
+    xtc_threshold: float = 0.1
+    dynatemp_range: float = 0.0
+    dynatemp_exponent: float = 1.0
+    adaptive_target: float = -1.0
+    adaptive_decay: float = 0.9
+    mirostat: int = 0
+    mirostat_lr: float = 0.1
+    mirostat_ent: float = 5.0
+    logit_bias: tuple[str, ...] = ()
+    ignore_eos: bool = False
+    grammar: str = ""
+    json_schema: str = ""
 
     @classmethod
     def from_values(cls, values: dict[str, object]) -> Self:
@@ -144,6 +181,12 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             cache_type_k=self.draft_cache_type_k,
             cache_type_v=self.draft_cache_type_v,
             spec_types=(),
+            n_cpu_moe=0,
+            cpu_moe=False,
+            n_cpu_ffn=0,
+            override_tensor=(),
+            mmproj_path="",
+            lora=(),
         )
 
     @property

@@ -3,19 +3,148 @@
 from __future__ import annotations
 
 from engine_bridge.settings.domain import ChoiceDomain, FlagDomain, IntDomain
+from engine_bridge.settings.items_domain import ItemsDomain
+from engine_bridge.settings.placement_items import (
+    checked_device,
+    checked_endpoint,
+    checked_override,
+    checked_proportion,
+)
 from engine_bridge.settings.row import Applies, Group, Setting
+
+MOST_LAYERS = 1024
+# llama.cpp has room for this many devices (GGML_CUDA_MAX_DEVICES, llama_max_devices).
+MOST_DEVICES = 16
+_LAYER_STOPS = tuple(range(0, 129))
 
 PLACEMENT: tuple[Setting, ...] = (
     Setting(
         "n_gpu_layers",
         "Layers on GPU",
-        IntDomain(0, 1024, tuple(range(0, 129)), ("auto", "all")),
+        IntDomain(0, MOST_LAYERS, _LAYER_STOPS, ("auto", "all")),
         "auto",
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
         "Layers in GPU memory, counted from the last. The output layer counts as one; auto is all "
         "of them. One layer left on the CPU costs more than a smaller context.",
+    ),
+    Setting(
+        "n_cpu_moe",
+        "Expert layers on CPU",
+        IntDomain(0, MOST_LAYERS, _LAYER_STOPS),
+        0,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "The expert weights of the first layers stay in RAM, all else goes to the GPU. A mixture "
+        "of experts needs few of them for a token, so this costs little.",
+    ),
+    Setting(
+        "cpu_moe",
+        "All experts on CPU",
+        FlagDomain(),
+        False,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "All expert weights stay in RAM; attention and shared experts go to the GPU.",
+    ),
+    Setting(
+        "n_cpu_ffn",
+        "FFN layers on CPU",
+        IntDomain(0, MOST_LAYERS, _LAYER_STOPS),
+        0,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "The dense feed-forward weights of the first layers stay in RAM, while their attention "
+        "and KV cache go to the GPU. For experts there is a setting of its own.",
+    ),
+    Setting(
+        "override_tensor",
+        "Tensor overrides",
+        ItemsDomain(
+            "PATTERN=BUFFER, a regular expression for tensor names and a buffer such as CPU",
+            checked_override,
+            (r"\.ffn_(up|down)\.=CPU", r"blk\.[0-3]\.=CUDA0"),
+        ),
+        (),
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        r"Tensors whose name a pattern finds go to a buffer of your choice: blk\.1\.ffn_=CPU. The "
+        "first pattern that finds a name decides.",
+    ),
+    Setting(
+        "split_mode",
+        "Split mode",
+        ChoiceDomain(("none", "layer", "row", "tensor")),
+        "layer",
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "How several GPUs share a model: whole layers, or the rows of each weight. None takes the "
+        "main GPU alone; tensor computes on all at once and is experimental.",
+    ),
+    Setting(
+        "tensor_split",
+        "Tensor split",
+        ItemsDomain(
+            "a device's share, a number",
+            checked_proportion,
+            ("3", "1", "0.5", "0"),
+            empty="auto",
+            repeats=True,
+        ),
+        (),
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Shares of the devices in their order: 3,1 puts three quarters on the first. Auto goes by "
+        "free memory.",
+    ),
+    Setting(
+        "main_gpu",
+        "Main GPU",
+        IntDomain(0, MOST_DEVICES - 1, tuple(range(8))),
+        0,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "The number of the GPU that takes the whole model with split mode none, or the "
+        "intermediate results with row. The first one is 0.",
+    ),
+    Setting(
+        "devices",
+        "Devices",
+        ItemsDomain(
+            "a device such as CUDA0; none alone is no device",
+            checked_device,
+            ("CUDA0", "RPC0"),
+            empty="all",
+        ),
+        (),
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "The devices that take layers, in this order; all takes every GPU and worker there is. "
+        "None keeps everything on the CPU.",
+    ),
+    Setting(
+        "rpc_servers",
+        "Remote workers",
+        ItemsDomain(
+            "the HOST:PORT of a llama.cpp RPC server",
+            checked_endpoint,
+            ("127.0.0.1:50052", "worker.local:50052"),
+        ),
+        (),
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Memory of other machines, lent by llama.cpp's rpc-server: 192.168.0.7:50052. Its protocol "
+        "is open and has no password: only in a network you trust.",
     ),
     Setting(
         "kv_offload",
@@ -48,5 +177,38 @@ PLACEMENT: tuple[Setting, ...] = (
         Group.PLACEMENT,
         "How the file is read. mmap maps it (the system may drop pages), mlock pins it in RAM, "
         "none copies it, dio reads past the page cache.",
+    ),
+    Setting(
+        "lazy_mode",
+        "Lazy reading",
+        ChoiceDomain(("auto", "on", "off")),
+        "auto",
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Reads rows of huge lookup tables, such as per-layer embeddings, from the drive when they "
+        "are needed. Auto does so above 4 GiB; it needs mmap.",
+    ),
+    Setting(
+        "no_host",
+        "Bypass host buffers",
+        FlagDomain(),
+        False,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Weights that stay in RAM use the CPU's own buffers instead of memory pinned for the GPU, "
+        "which lets them be repacked.",
+    ),
+    Setting(
+        "repack",
+        "Repack weights",
+        FlagDomain(),
+        True,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Weights on the CPU are copied into an order that its instructions prefer. Off saves that "
+        "copy's memory and computes slower.",
     ),
 )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine_bridge.settings.domain import Domain, Value
+from engine_bridge.settings.items_domain import ItemsDomain
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 
 # No published model was trained for more; also bounds what a dry run may be asked to build.
 MAX_CONTEXT_TOK = 10_485_760
@@ -35,8 +37,10 @@ class Group(StrEnum):
     DRAFT = "Draft model"
     CACHE = "Caches"
     PLACEMENT = "Placement"
+    EXTRAS = "Adapters and metadata"
     BATCH = "Batch and threads"
     SAMPLING = "Sampling"
+    MORE_SAMPLING = "More sampling"
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Setting:
 
     key: str
     label: str
-    domain: Domain
+    domain: Domain | ItemsDomain | TextDomain | WordsDomain
     default: Value
     applies: Applies
     affects_memory: bool

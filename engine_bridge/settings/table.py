@@ -14,6 +14,8 @@ from engine_bridge.settings.domain import (
     IntDomain,
     PathDomain,
 )
+from engine_bridge.settings.extra_rows import EXTRAS
+from engine_bridge.settings.more_sampling_rows import MORE_SAMPLING
 from engine_bridge.settings.placement_rows import PLACEMENT
 from engine_bridge.settings.row import MAX_CONTEXT_TOK, Applies, Group, Setting
 from engine_bridge.settings.sampling_rows import SAMPLING
@@ -123,6 +125,7 @@ SETTINGS: tuple[Setting, ...] = (
     *SPECULATION,
     *CACHES,
     *PLACEMENT,
+    *EXTRAS,
     Setting(
         "batch_tok",
         "Batch",
@@ -181,6 +184,7 @@ SETTINGS: tuple[Setting, ...] = (
         "CPU threads that read prompts. Auto is the same number as for decoding.",
     ),
     *SAMPLING,
+    *MORE_SAMPLING,
 )
 
 BY_KEY: dict[str, Setting] = {setting.key: setting for setting in SETTINGS}

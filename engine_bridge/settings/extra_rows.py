@@ -1,0 +1,57 @@
+"""The rows of the settings table about files and metadata beside the model's own."""
+
+from __future__ import annotations
+
+from engine_bridge.settings.domain import PathDomain
+from engine_bridge.settings.items_domain import ItemsDomain
+from engine_bridge.settings.placement_items import checked_kv, checked_lora
+from engine_bridge.settings.row import Applies, Group, Setting
+
+EXTRAS: tuple[Setting, ...] = (
+    Setting(
+        "mmproj_path",
+        "Multimodal projector",
+        PathDomain(),
+        "",
+        Applies.LIVE,
+        False,
+        Group.MODEL,
+        "The file with which llama-server sees images. The desk carries it into the command line "
+        "and does not use it: its own engine reads text.",
+    ),
+    Setting(
+        "lora",
+        "LoRA adapters",
+        ItemsDomain(
+            "a GGUF file, with :SCALE behind it where that is not 1",
+            checked_lora,
+            ("style.gguf", "style.gguf:0.5", "other, one.gguf:-1"),
+        ),
+        (),
+        Applies.CONTEXT,
+        True,
+        Group.EXTRAS,
+        "Files that bend the model's weights, each with its strength: style.gguf:0.5. Another "
+        "strength applies at once, another file takes a new context.",
+    ),
+    Setting(
+        "override_kv",
+        "Metadata overrides",
+        ItemsDomain(
+            "KEY=TYPE:VALUE with one of the types int, float, bool and str",
+            checked_kv,
+            (
+                "tokenizer.ggml.add_bos_token=bool:false",
+                "llama.rope.freq_base=float:500000.0",
+                "llama.expert_used_count=int:2",
+                'general.name=str:"a", b',
+            ),
+        ),
+        (),
+        Applies.RELOAD,
+        True,
+        Group.EXTRAS,
+        "Takes a key of the file's metadata for another value: "
+        "tokenizer.ggml.add_bos_token=bool:false. For files that were written wrong.",
+    ),
+)
