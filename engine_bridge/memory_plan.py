@@ -80,6 +80,7 @@ class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         threads: Decode threads.
         threads_batch: Prefill threads.
         outputs_max: Logit rows the context was built for.
+        can_shift: Whether a full slot could drop earlier tokens and go on.
     """
 
     ctx_per_slot_tok: int
@@ -93,6 +94,7 @@ class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: int
     threads_batch: int
     outputs_max: int
+    can_shift: bool = True
 
 
 class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

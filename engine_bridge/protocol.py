@@ -289,6 +289,22 @@ class TokensDelivered(_Message, frozen=True, tag="tokens_delivered"):
     think_tok: int = 0
 
 
+class ContextShifted(_Message, frozen=True, tag="context_shifted"):
+    """A slot was full: earlier tokens of a request were dropped so that it goes on.
+
+    Attributes:
+        request_id: The request.
+        dropped_tok: Tokens dropped, the oldest behind those kept.
+        kept_tok: Tokens kept at the beginning.
+        used_tok: Tokens the slot holds now.
+    """
+
+    request_id: int
+    dropped_tok: int
+    kept_tok: int
+    used_tok: int
+
+
 class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Figures of one request; definitions in ``metrics.definitions``.
 
@@ -307,6 +323,7 @@ class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         drafted_at: Drafted tokens by position in the draft.
         accepted_at: Accepted tokens by position in the draft.
         think_tok: Of the new tokens those that were thought, marks included; see ``thoughts``.
+        dropped_tok: Earlier tokens that were dropped for it to go on; see ``ContextShifted``.
     """
 
     queue_s: float
@@ -323,6 +340,7 @@ class RequestTiming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drafted_at: tuple[int, ...] = ()
     accepted_at: tuple[int, ...] = ()
     think_tok: int = 0
+    dropped_tok: int = 0
 
 
 FinishReason: TypeAlias = Literal[
@@ -503,6 +521,7 @@ Event: TypeAlias = (
     | RequestQueued
     | RequestStarted
     | TokensDelivered
+    | ContextShifted
     | RequestFinished
     | StepsMeasured
     | MemoryMeasured

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import psutil
 
+from engine_bridge.child.context_shift import can_shift
 from engine_bridge.child.llama import GGML, Context
 from engine_bridge.child.memory_shape import HOST, shape_of
 from engine_bridge.child.threads import threads_of
@@ -85,4 +86,5 @@ def effective_of(context: Context, config: EngineConfig, flash_attn: str) -> Eff
         threads=decode,
         threads_batch=batch,
         outputs_max=context.outputs_max,
+        can_shift=can_shift(context),
     )

@@ -5,17 +5,21 @@ Each says what happened, why and what to do.
 
 from __future__ import annotations
 
-NO_DRAFTS = (
-    "Nothing is drafted: this model keeps a state instead of a cache, and a rejected draft could "
-    "not be taken back from it."
-)
-
 
 def slot_full(cap_tok: int) -> str:
     """A slot holds ``cap_tok`` tokens and no more."""
     return (
         f"The slot's {cap_tok:,} tokens are full, so the answer stops here. Give each slot more "
         "context, or start a new conversation."
+    )
+
+
+def slot_cannot_shift(cap_tok: int) -> str:
+    """A slot of ``cap_tok`` tokens is full, and what it holds cannot be moved up."""
+    return (
+        f"The slot's {cap_tok:,} tokens are full, and this model's memory cannot shift: its older "
+        "tokens cannot be dropped, so the answer stops here. Give each slot more context, or "
+        "start a new conversation."
     )
 
 

@@ -62,6 +62,9 @@ class Stream:
         banned: Tokens it must not draw, or None.
         finish: Why it ended and the detail, None while it runs.
         draft_tok: Drafted tokens in the step under way.
+        again_tok: Tokens of its answer that the next step computes again, since a state was put
+            back that lies before them.
+        dropped_tok: Earlier tokens that its slot had to forget for it to go on.
         due_ns: When text should be sent next.
     """
 
@@ -76,7 +79,7 @@ class Stream:
         self.chain: SamplerChain | None = None
         self.banned: NDArray[np.int64] | None = None
         self.finish: tuple[FinishReason, str] | None = None
-        self.draft_tok = 0
+        self.draft_tok = self.again_tok = self.dropped_tok = 0
         self.due_ns = 0
         self._text = TextAssembler(prepared.command.stop)
         self._thought = ThoughtCounter(starts_inside=prepared.starts_in_thought)
@@ -97,7 +100,7 @@ class Stream:
     @property
     def is_generating(self) -> bool:
         """Whether its next step brings the next token; else it still reads its text."""
-        return self.new_tok > 0 and self.slot.pending == 1
+        return self.new_tok > 0 and 0 < self.slot.pending <= 1 + self.again_tok
 
     def accept_one(self, piece: bytes | None, at_ns: int) -> None:
         """Take the one token that a step brought.
@@ -203,6 +206,7 @@ class Stream:
             drafted_at=tuple(self._drafted_at),
             accepted_at=tuple(self._accepted_at),
             think_tok=self._thought.tok,
+            dropped_tok=self.dropped_tok,
         )
 
     def close(self) -> None:

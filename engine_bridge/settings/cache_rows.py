@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine_bridge.settings.domain import FlagDomain
-from engine_bridge.settings.row import Applies, Group, Setting
+from engine_bridge.settings.domain import FlagDomain, IntDomain
+from engine_bridge.settings.row import MAX_CONTEXT_TOK, Applies, Group, Setting
 
 CACHES: tuple[Setting, ...] = (
     Setting(
@@ -16,5 +16,29 @@ CACHES: tuple[Setting, ...] = (
         Group.CACHE,
         "Keep every token of a sliding-window model. Costs several times the memory of the window "
         "and lets any prefix be reused.",
+    ),
+    Setting(
+        "context_shift",
+        "Context shift",
+        FlagDomain(),
+        False,
+        Applies.LIVE,
+        False,
+        Group.CACHE,
+        "When a slot is full while it answers, drop the older half of its tokens and go on instead "
+        "of ending the answer. The model no longer knows what was dropped; an answer without a "
+        "limit can then go on for ever.",
+    ),
+    Setting(
+        "keep_tok",
+        "Kept by the shift",
+        IntDomain(-1, MAX_CONTEXT_TOK, (-1, 0, *(2**n for n in range(4, 17)))),
+        0,
+        Applies.LIVE,
+        False,
+        Group.CACHE,
+        "Tokens at the beginning that a context shift never drops, such as a system prompt. −1 "
+        "keeps the whole prompt.",
+        "tok",
     ),
 )

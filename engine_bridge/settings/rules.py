@@ -12,6 +12,7 @@ from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.problem import Problem, Rule, Severity
+from engine_bridge.settings.shift_rules import SHIFT_RULES
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 __all__ = [
@@ -193,19 +194,6 @@ def _draft_simple_needs_a_model(config: EngineConfig, _: ModelFacts | None) -> P
     )
 
 
-def _state_cannot_be_drafted_for(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
-    if model is None or "draft-simple" not in config.spec_types:
-        return None
-    if not model.is_recurrent and not model.is_hybrid:
-        return None
-    return Problem(
-        ("spec_types", "draft_model_path"),
-        f"{model.name} keeps a state instead of a cache, and a rejected draft could not be taken "
-        "back from it: a draft model would be loaded for nothing.",
-        {"spec_types": _without_draft_simple(config)},
-    )
-
-
 def _draft_v_needs_flash_attention(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     is_quantised = CACHE_TYPES[config.draft_cache_type_v].is_quantised
     if config.draft is None or config.flash_attn != "off" or not is_quantised:
@@ -303,7 +291,6 @@ RULES: tuple[Rule, ...] = (
     _batch_holds_a_token_per_slot,
     _ubatch_within_batch,
     _draft_simple_needs_a_model,
-    _state_cannot_be_drafted_for,
     _draft_v_needs_flash_attention,
     _draft_fits_in_batch,
     _pool_is_bounded,
@@ -312,4 +299,5 @@ RULES: tuple[Rule, ...] = (
     _cap_above_pool,
     _beyond_training,
     _slot_too_small,
+    *SHIFT_RULES,
 )

@@ -24,6 +24,7 @@ from engine_bridge.settings.domain import (
     ListDomain,
     Value,
 )
+from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from tests.unit.fake_client import model_facts
 
@@ -67,8 +68,9 @@ def _values_of(key: str) -> st.SearchStrategy[Value]:
             return st.booleans()
         case ChoiceDomain():
             return st.sampled_from(domain.choices)
-        case ListDomain():
-            return st.lists(st.sampled_from(domain.choices), unique=True).map(tuple)
+        case ListDomain() | ItemsDomain():
+            words = domain.choices if isinstance(domain, ListDomain) else domain.examples
+            return st.lists(st.sampled_from(words), unique=True).map(tuple)
         case _:
             return st.text(st.characters(exclude_categories=["Cc"], codec="utf-8"))
 
@@ -125,8 +127,13 @@ OTHER_VALUE: dict[str, Value] = {
     "spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 8, "ngram_size_n": 4,
     "draft_model_path": "/other.gguf", "draft_n_max": 5, "draft_n_min": 1, "draft_p_min": 0.75,
     "draft_n_gpu_layers": 3, "draft_cache_type_k": "q8_0", "draft_cache_type_v": "bf16",
-    "n_gpu_layers": 7,
+    "n_gpu_layers": 7, "n_cpu_moe": 2, "cpu_moe": True, "n_cpu_ffn": 3, "split_mode": "row",
+    "override_tensor": ("ffn_up=CPU", "ffn_down=CUDA0"), "tensor_split": ("3", "1"), "main_gpu": 1,
+    "devices": ("CUDA0", "RPC0"), "rpc_servers": ("127.0.0.1:50052",), "lazy_mode": "off",
+    "no_host": True, "repack": False, "mmproj_path": "/mm.gguf", "lora": ("/a.gguf", "/b.gguf:2"),
+    "override_kv": ("general.name=str:x",),
     "kv_offload": False, "op_offload": False, "swa_full": True, "load_mode": "mlock",
+    "context_shift": True, "keep_tok": 64,
     "batch_tok": 256, "ubatch_tok": 64, "threads": 3, "threads_batch": 5, "temperature": 0.0,
     "top_k": 7, "top_p": 0.5, "min_p": 0.25, "repeat_penalty": 1.5, "repeat_last_n_tok": 0,
     "presence_penalty": -0.5, "frequency_penalty": 0.5, "seed": 42, "max_new_tok": 100,
@@ -209,7 +216,16 @@ def _check_value(known: dict[str, object], value: str) -> None:
 
 def _pairs(words: list[str]) -> list[tuple[str, str | None]]:
     """Flags with their values; the table of this dialect's switches tells which have none."""
-    switches = {"-kvu", "-no-kvu", "-nkvo", "--no-op-offload", "--swa-full"}
+    switches = {
+        "-kvu",
+        "-no-kvu",
+        "-nkvo",
+        "--no-op-offload",
+        "--swa-full",
+        "-cmoe",
+        "--no-host",
+        "-nr",
+    }
     rest = iter(words)
     return [(word, None if word in switches else next(rest)) for word in rest]
 

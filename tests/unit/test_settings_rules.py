@@ -35,6 +35,7 @@ def _model(
     is_mla: bool = False,
     trained: int = 32_768,
     is_recurrent: bool = False,
+    window_tok: int = 0,
 ) -> ModelFacts:
     return ModelFacts(
         path="m.gguf",
@@ -53,6 +54,7 @@ def _model(
         head_dims_v=(head_dim,),
         is_mla=is_mla,
         is_recurrent=is_recurrent,
+        window_tok=window_tok,
     )
 
 
@@ -123,6 +125,9 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
         None,
         Severity.WARNING,
     ),
+    ("context_shift", {"context_shift": True}, _model(is_recurrent=True), Severity.WARNING),
+    ("context_shift", {"context_shift": True}, _model(architecture="qwen2vl"), Severity.WARNING),
+    ("context_shift", {"context_shift": True}, _model(window_tok=1024), Severity.WARNING),
 ]
 
 

@@ -1,0 +1,126 @@
+"""Context shift: a full slot forgets the middle of its text and goes on.
+
+The numbers are llama-server's (``pre_decode`` in tools/server/server-context.cpp): of what stands
+behind the kept beginning the older half goes, and what follows moves up. Knows slots and the calls
+that move cells; must not know steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine_bridge.child import sentences
+from engine_bridge.child.llama import LIB, Context
+from engine_bridge.child.slot import Slot
+from engine_bridge.child.stream import Stream
+from engine_bridge.protocol import ContextShifted, Event
+from engine_bridge.settings.config import EngineConfig
+
+# llama-server keeps this many tokens of a slot free of the beginning that is kept.
+_LEAST_BEHIND_TOK = 4
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What a shift does to a text.
+
+    Attributes:
+        kept_tok: Tokens at the beginning that stay where they are.
+        dropped_tok: Tokens behind them that go.
+    """
+
+    kept_tok: int
+    dropped_tok: int
+
+
+def shift_of(
+    cached_tok: int, cap_tok: int, keep_tok: int, prompt_tok: int, *, adds_bos: bool
+) -> Shift:
+    """What llama-server would drop of a full slot.
+
+    Args:
+        cached_tok: Tokens in its cache.
+        cap_tok: Tokens it may hold.
+        keep_tok: Tokens of the prompt to keep, -1 for all of it.
+        prompt_tok: Tokens of the prompt.
+        adds_bos: The model's texts begin with a token of their own, which is kept as well.
+    """
+    kept = (prompt_tok if keep_tok < 0 else keep_tok) + adds_bos
+    kept = max(0, min(cap_tok - _LEAST_BEHIND_TOK, kept))
+    behind = cached_tok - kept
+    return Shift(kept, min(max(behind // 2, 0), max(behind - 1, 0)))
+
+
+def can_shift(context: Context) -> bool:
+    """Whether cells of ``context`` can be moved to other positions.
+
+    llama.cpp says so of a state as well, of which nothing could be dropped: llama-server then
+    counts tokens as forgotten that the state still holds. Not here.
+    """
+    model = context.model
+    if model.is_recurrent or model.is_hybrid:
+        return False
+    return bool(LIB.llama_memory_can_shift(LIB.llama_get_memory(context.handle)))
+
+
+def shift(slot: Slot, what: Shift, context: Context) -> None:
+    """Drop the middle of a slot's text and move up what follows, in the books and in the cache.
+
+    The cells are turned to their new positions by the next step, not here.
+    """
+    kept, dropped = what.kept_tok, what.dropped_tok
+    memory = LIB.llama_get_memory(context.handle)
+    LIB.llama_memory_seq_rm(memory, slot.index, kept, kept + dropped)
+    LIB.llama_memory_seq_add(memory, slot.index, kept + dropped, slot.cached, -dropped)
+    slot.tokens[kept : slot.known - dropped] = slot.tokens[kept + dropped : slot.known]
+    slot.known -= dropped
+    slot.cached -= dropped
+
+
+class FullSlots:
+    """Meets streams whose slot is full: they end, or forget and go on.
+
+    Args:
+        context: Whose slots.
+        emit: Takes events.
+    """
+
+    def __init__(self, context: Context, emit: Callable[[Event], None]) -> None:
+        """Let every stream end until ``set_live``."""
+        self._context = context
+        self._emit = emit
+        self._can_shift = can_shift(context)
+        self._is_wanted = False
+        self._keep_tok = 0
+
+    def set_live(self, config: EngineConfig) -> None:
+        """Take what needs no new context."""
+        self._is_wanted, self._keep_tok = config.context_shift, config.keep_tok
+
+    def meet(self, stream: Stream) -> None:
+        """End ``stream``, or drop a part of its text and say which."""
+        slot = stream.slot
+        if not (self._is_wanted and self._can_shift):
+            sentence = sentences.slot_full(slot.cap_tok)
+            if self._is_wanted:
+                sentence = sentences.slot_cannot_shift(slot.cap_tok)
+            stream.finish = ("context_full", sentence)
+            return
+        what = shift_of(
+            slot.cached,
+            slot.cap_tok,
+            self._keep_tok,
+            stream.prompt_tok,
+            adds_bos=self._context.model.adds_bos,
+        )
+        shift(slot, what, self._context)
+        stream.dropped_tok += what.dropped_tok
+        self._emit(
+            ContextShifted(
+                request_id=stream.request_id,
+                dropped_tok=what.dropped_tok,
+                kept_tok=what.kept_tok,
+                used_tok=slot.cached,
+            )
+        )

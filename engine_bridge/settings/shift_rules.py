@@ -1,0 +1,52 @@
+"""Rules of context shift: which memory llama.cpp can move to other positions.
+
+Sources: ``get_can_shift`` of the memories in src/llama-kv-cache*.cpp, and what llama-server makes
+of it (``load_model`` in tools/server/server-context.cpp): it quietly turns the shift off.
+"""
+
+from __future__ import annotations
+
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig, pad_context_tok
+from engine_bridge.settings.problem import Problem, Rule, Severity
+
+# Positions of several dimensions (M-RoPE), of layers that differ, or of compressed blocks.
+_UNMOVABLE = frozenset(
+    {"deepseek4", "paddleocr", "qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen4exp", "step35"}
+)
+
+
+def _memory_cannot_shift(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    if model is None or not config.context_shift:
+        return None
+    keys, fix = ("context_shift",), {"context_shift": False}
+    if model.is_recurrent or model.is_hybrid:
+        why = f"{model.name} keeps a state instead of a cache, and nothing can be dropped from it"
+    elif model.architecture in _UNMOVABLE:
+        why = f"llama.cpp cannot move the positions of {model.architecture} models"
+    elif _is_windowed(config, model):
+        why = (
+            f"{model.name} keeps no more than its sliding window of {model.window_tok:,} tokens in "
+            "most layers, and only a full cache can be moved"
+        )
+        keys, fix = ("context_shift", "swa_full"), {"swa_full": True}
+    else:
+        return None
+    return Problem(
+        keys,
+        f"This model's memory cannot shift: {why}. A full slot still ends its answer.",
+        {**fix},
+        Severity.WARNING,
+    )
+
+
+def _is_windowed(config: EngineConfig, model: ModelFacts) -> bool:
+    """Whether the window's cells are fewer than the context's (llama_kv_cache_iswa)."""
+    if not model.window_tok or config.swa_full:
+        return False
+    cells = config.pool_tok if config.kv_unified else pad_context_tok(config.ctx_per_slot_tok)
+    sharing = config.slots if config.kv_unified else 1
+    return pad_context_tok(model.window_tok * sharing + config.ubatch_tok) < cells
+
+
+SHIFT_RULES: tuple[Rule, ...] = (_memory_cannot_shift,)
