@@ -7,7 +7,9 @@ whose memory was predicted. Must not know a shell.
 
 from __future__ import annotations
 
+from app.export import llama_extras, llama_placement
 from app.export.llama_caches import CACHES
+from app.export.llama_extras import EXTRAS
 from app.export.llama_flag import Flag, Situation, said
 from app.export.llama_placement import PLACEMENT, asks_for_absent_gpu
 from app.export.llama_sampling import SAMPLING
@@ -59,6 +61,8 @@ def notes(situation: Situation) -> tuple[str, ...]:
             f"The model file recommends sampling values of its own, which {program} would take "
             "for any that the line does not say: so it says all of the desk's."
         )
+    said.extend(llama_placement.notes(situation))
+    said.extend(llama_extras.notes(situation))
     said.append(
         f"-fit off --cache-ram 0 -ctxcp 0 keep {program} to the memory shown here. Without the "
         "last two it also keeps prompts and checkpoints in RAM (up to 8 GiB), which spares "
@@ -126,6 +130,7 @@ FLAGS: tuple[Flag, ...] = (
     *SPECULATION,
     *CACHES,
     *PLACEMENT,
+    *EXTRAS,
     said("-b", "batch_tok"),
     said("-ub", "ubatch_tok"),
     Flag(("threads", "threads_batch"), _threads),

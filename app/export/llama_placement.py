@@ -23,9 +23,43 @@ def _gpu_layers(s: Situation) -> tuple[str, ...]:
     return ("-ngl", str(made) if is_partly else "all")
 
 
+def _listed(flag: str, key: str) -> Flag:
+    """``flag A,B`` where the list holds something; its items hold no comma."""
+
+    def write(s: Situation) -> tuple[str, ...]:
+        items: tuple[str, ...] = getattr(s.config, key)
+        return (flag, ",".join(items)) if items else ()
+
+    return Flag((key,), write)
+
+
 PLACEMENT: tuple[Flag, ...] = (
+    # Before the devices: a worker's device exists only once the worker is named.
+    _listed("--rpc", "rpc_servers"),
+    _listed("-dev", "devices"),
     Flag(("n_gpu_layers",), _gpu_layers),
+    switch("-cmoe", "cpu_moe", when=True),
+    said_if_changed("-ncmoe", "n_cpu_moe"),
+    said_if_changed("-ncffn", "n_cpu_ffn"),
+    _listed("-ot", "override_tensor"),
+    said_if_changed("-sm", "split_mode"),
+    _listed("-ts", "tensor_split"),
+    said_if_changed("-mg", "main_gpu"),
     switch("-nkvo", "kv_offload", when=False),
     switch("--no-op-offload", "op_offload", when=False),
     said_if_changed("-lm", "load_mode"),
+    said_if_changed("-lzm", "lazy_mode"),
+    switch("--no-host", "no_host", when=True),
+    switch("-nr", "repack", when=False),
 )
+
+
+def notes(s: Situation) -> tuple[str, ...]:
+    """What the user should know of these flags before running the line."""
+    if not s.config.rpc_servers:
+        return ()
+    workers = ", ".join(s.config.rpc_servers)
+    return (
+        f"{s.program} ends at once unless a llama.cpp RPC server listens at {workers}; start it "
+        "there first. The protocol is open: trusted networks only.",
+    )

@@ -18,6 +18,7 @@ from engine_bridge.settings.domain import (
     IntDomain,
     ListDomain,
 )
+from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Setting
 from engine_bridge.settings.table import SETTINGS
 
@@ -81,6 +82,8 @@ def _another_value(row: Setting) -> object:
         candidates = list(domain.choices)
     elif isinstance(domain, ListDomain):
         candidates = [domain.choices]
+    elif isinstance(domain, ItemsDomain):
+        candidates = [domain.examples]
     else:
         candidates = [True, False] if isinstance(domain, FlagDomain) else ["other.gguf"]
     return next(value for value in candidates if value != row.default)

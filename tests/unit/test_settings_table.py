@@ -11,6 +11,7 @@ import pytest
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import ChoiceDomain, FloatDomain, IntDomain, ListDomain
+from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Setting
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
@@ -114,4 +115,6 @@ def _examples(row: Setting) -> list[object]:
         return list(domain.choices)
     if isinstance(domain, ListDomain):
         return [(), domain.choices]
+    if isinstance(domain, ItemsDomain):
+        return [(), domain.examples, domain.examples[-1:]]
     return [row.default]
