@@ -38,6 +38,8 @@ PLACEMENT: tuple[Flag, ...] = (
     _listed("--rpc", "rpc_servers"),
     _listed("-dev", "devices"),
     Flag(("n_gpu_layers",), _gpu_layers),
+    # Without effect beside -fit off, and said so that whoever takes the line back has it.
+    said_if_changed("-fitt", "fit_margin_mib"),
     switch("-cmoe", "cpu_moe", when=True),
     said_if_changed("-ncmoe", "n_cpu_moe"),
     said_if_changed("-ncffn", "n_cpu_ffn"),

@@ -19,7 +19,9 @@ from engine_bridge.settings.rules import Problem, Severity
 _MARGIN_SHARE = 0.05
 _MARGIN_LEAST_BYTES = 256 * 2**20
 _MARGIN_MOST_BYTES = 1024 * 2**20
-_GIB = 2**30
+_MIB, _GIB = 2**20, 2**30
+# llama-server's --fit-target.
+FIT_MARGIN_MIB = 1024
 
 
 class Room:
@@ -27,9 +29,15 @@ class Room:
 
     Attributes:
         memory: The devices; ``free`` counts what would be given back.
+        fit_margin_bytes: What ``auto`` leaves free on every board.
     """
 
-    def __init__(self, memory: tuple[DeviceFacts, ...], running: MemoryPlan | None) -> None:
+    def __init__(
+        self,
+        memory: tuple[DeviceFacts, ...],
+        running: MemoryPlan | None,
+        fit_margin_mib: int = FIT_MARGIN_MIB,
+    ) -> None:
         """Add what ``running`` would give back to ``memory``."""
         self.memory = tuple(
             msgspec.structs.replace(
@@ -37,13 +45,57 @@ class Room:
             )
             for device in memory
         )
+        self.fit_margin_bytes = fit_margin_mib * _MIB
+
+    @property
+    def boards(self) -> tuple[DeviceFacts, ...]:
+        """The devices that are not host memory."""
+        return tuple(device for device in self.memory if device.name != HOST)
+
+    def limited_to(self, name: str, free: int) -> Room:
+        """The same room where no more than ``free`` bytes of one device can be had."""
+        limited = Room(self.memory, None, self.fit_margin_bytes // _MIB)
+        limited.memory = tuple(
+            msgspec.structs.replace(device, free=min(device.free, free))
+            if device.name == name
+            else device
+            for device in self.memory
+        )
+        return limited
 
     def missing_bytes(self, need: DeviceBytes) -> int:
         """How much more the device would have to have; 0 or less if it fits."""
-        for device in self.memory:
-            if device.name == need.name and device.total > 0:
-                return need.needed + margin_bytes(device.total) - device.free
-        return 0
+        device = self._known(need.name)
+        if device is None:
+            return 0
+        margin = margin_bytes(device.total)
+        if device.name != HOST:
+            margin = min(margin, self.fit_margin_bytes)
+        return need.needed + margin - device.free
+
+    def excess_bytes(self, shape: MemoryShape) -> int:
+        """By how much the worst board would miss the margin that ``auto`` leaves; 0 or less fits.
+
+        Boards that do not say what they have are taken to have enough.
+        """
+        return max((-left for left in self._left_beside_margin(shape)), default=0)
+
+    def left_bytes(self, shape: MemoryShape) -> int:
+        """What stays free on the fullest board, the margin included."""
+        return min(self._left_beside_margin(shape), default=0) + self.fit_margin_bytes
+
+    def _left_beside_margin(self, shape: MemoryShape) -> list[int]:
+        return [
+            device.free - need.needed - self.fit_margin_bytes
+            for need in shape.devices
+            if need.name != HOST
+            and need.needed
+            and (device := self._known(need.name)) is not None
+        ]
+
+    def _known(self, name: str) -> DeviceFacts | None:
+        """The device if it says what it has."""
+        return next((d for d in self.memory if d.name == name and d.total > 0), None)
 
     def tokens_that_fit(self, tried: Sequence[tuple[int, MemoryShape]]) -> int:
         """The context at which every device would have room, taking its need as a straight line.
@@ -93,7 +145,7 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         return None
     free = next(device.free for device in room.memory if device.name == worst.name)
     where = "System memory" if worst.name == HOST else worst.name
-    need = f"{_gib(worst.needed)} are needed and {_gib(free)} are free"
+    need = f"{gib_text(worst.needed)} are needed and {gib_text(free)} are free"
     keys = _keys_to_move(worst, config)
     mapped = shape.bytes.weights_mapped + shape.bytes.draft_mapped
     if worst.name == HOST and missing <= mapped:
@@ -128,5 +180,6 @@ def _given_back(name: str, running: MemoryPlan | None) -> int:
     return max(0, own - (mapped if name == HOST else 0))
 
 
-def _gib(size: int) -> str:
+def gib_text(size: int) -> str:
+    """``4.2 GiB``."""
     return f"{size / _GIB:.1f} GiB"

@@ -47,6 +47,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_cache_type_k: CacheTypeName = "f16"
     draft_cache_type_v: CacheTypeName = "f16"
     n_gpu_layers: int | Literal["auto", "all"] = "auto"
+    fit_margin_mib: int = 1024
     n_cpu_moe: int = 0
     cpu_moe: bool = False
     n_cpu_ffn: int = 0

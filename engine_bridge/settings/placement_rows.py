@@ -26,8 +26,20 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Layers in GPU memory, counted from the last. The output layer counts as one; auto is all "
-        "of them. One layer left on the CPU costs more than a smaller context.",
+        "Layers in GPU memory, counted from the last. The output layer counts as one; auto takes as "
+        "many as fit. One layer left on the CPU costs more than a smaller context.",
+    ),
+    Setting(
+        "fit_margin_mib",
+        "Margin of auto",
+        IntDomain(0, 65_536, (0, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192)),
+        1024,
+        Applies.RELOAD,
+        True,
+        Group.PLACEMENT,
+        "Memory that auto leaves free on every GPU, for the driver, the screen and other programs. "
+        "Where nothing is left to auto it has no effect.",
+        "MiB",
     ),
     Setting(
         "n_cpu_moe",
