@@ -95,6 +95,8 @@ class Batcher:
             chunk if isinstance(chunk, int) else None,
         )
         self._drafting.set_live(config)
+        for stream in self.streams:
+            stream.draft_tok = 0  # made by a drafter that may be gone
         self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine_bridge.child import sentences
 from engine_bridge.child.llama import Context
 from engine_bridge.child.measure import StepMeter
-from engine_bridge.child.scheduler import Limits, drafts_allowed
+from engine_bridge.child.scheduler import Limits, Share, drafts_allowed
 from engine_bridge.child.speculation.choice import drafters_of
 from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.child.speculation.drafter import Drafter, Wanted
 from engine_bridge.child.speculation.in_turn import InTurn
+from engine_bridge.child.speculation.take_back import TakeBack
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import Event, Logged
@@ -41,13 +41,12 @@ class Drafting:
         self._guard = guard
         self._meter = meter
         self._emit = emit
-        self._has_told = False
         self._draft_simple: DraftSimple | None = None
-        self._can_rewind = True
+        self._take_back: TakeBack | None = None
 
     def adopt(self, context: Context, draft_context: Context | None, config: EngineConfig) -> None:
         """Draft for ``context``, with ``draft_context`` where there is one."""
-        self._can_rewind = not (context.model.is_recurrent or context.model.is_hybrid)
+        self._take_back = TakeBack(context)
         for seq in [seq for seq in self._conversations if seq >= context.sequences]:
             self._forget(seq)
         self._draft_simple = None
@@ -66,11 +65,6 @@ class Drafting:
         """Take what needs no new context."""
         by_model = {} if self._draft_simple is None else {"draft-simple": self._draft_simple}
         self.drafters = drafters_of(config, self.drafters, by_model)
-        if self.drafters and not self._can_rewind:
-            self.drafters = {}
-            if not self._has_told:
-                self._has_told = True
-                self._say(sentences.NO_DRAFTS)
         for drafter in self.drafters.values():
             drafter.set_live(config)
         self._in_turn = InTurn(tuple(self.drafters.values()))
@@ -124,6 +118,21 @@ class Drafting:
             stream.draft_tok = len(draft)
             slot.tokens[slot.known : slot.known + len(draft)] = draft
         return not self._guard.is_interrupted
+
+    def prepare(self, shares: Sequence[Share]) -> None:
+        """Before a step: see to it that its drafts can be taken back."""
+        assert self._take_back is not None
+        if self._take_back.copies_states:
+            for share in shares:
+                if share.draft_tok:
+                    self._take_back.before(share.stream.slot, share.draft_tok)
+
+    def reject(self, stream: Stream, kept: int) -> None:
+        """Take a draft back: the memory holds the first ``kept`` tokens of the text, or fewer."""
+        assert self._take_back is not None
+        slot = stream.slot
+        self._take_back.reject(slot, kept)
+        stream.again_tok = kept - slot.cached if slot.cached else 0
 
     def _say(self, sentence: str) -> None:
         self._emit(Logged("warning", sentence))

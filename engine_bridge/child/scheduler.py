@@ -53,9 +53,12 @@ def drafts_allowed(stream: Stream, limits: Limits, streams: int) -> int:
     """Most tokens to draft for ``stream``; 0 where none may be.
 
     As llama-server bounds them: two cells of the slot and the last token of the limit stay free.
-    An equal share of the output rows and of the batch is left for every stream.
+    An equal share of the output rows and of the batch is left for every stream. What is computed
+    again brings one token, no draft behind it: states put back before it would never move on.
     """
     slot = stream.slot
+    if slot.pending > 1:
+        return 0
     room = slot.cap_tok - slot.cached - 2
     share = min(limits.outputs_max, limits.batch_tok) // streams - 1
     return max(0, min(room, stream.remaining_tok - 1, share))
@@ -81,11 +84,16 @@ def share_out(
         Shares in batch order, one for each generating stream first; empty where nobody has room.
     """
     left_tok = min(limits.batch_tok, room_tok)
-    spare = min(left_tok, limits.outputs_max) - len(generating)
+    spare_tok, spare_rows = left_tok - len(generating), limits.outputs_max - len(generating)
     shares = []
     for stream in generating:
-        drafts = stream.draft_tok and max(0, min(stream.draft_tok, spare))
-        spare -= drafts
+        if stream.slot.pending > 1:
+            again = min(stream.slot.pending - 1, spare_tok)
+            spare_tok -= again
+            shares.append(Share(stream, 1 + again, 0, int(again == stream.slot.pending - 1)))
+            continue
+        drafts = stream.draft_tok and max(0, min(stream.draft_tok, spare_tok, spare_rows))
+        spare_tok, spare_rows = spare_tok - drafts, spare_rows - drafts
         shares.append(Share(stream, 1 + drafts, drafts, 1 + drafts))
     if reading:
         left_tok -= sum(share.tokens for share in shares)

@@ -28,9 +28,25 @@ def state_bytes(context: Context, seq: int, *, is_partial: bool = False) -> int:
     return int(LIB.llama_state_seq_get_size_ext(context.handle, seq, flags))
 
 
-def taken_state(context: Context, seq: int, *, is_partial: bool = False) -> NDArray[np.uint8]:
-    """A copy of what the memory holds for ``seq``; of length 0 where it could not be had."""
-    data = np.empty(state_bytes(context, seq, is_partial=is_partial), np.uint8)
+def taken_state(
+    context: Context,
+    seq: int,
+    *,
+    is_partial: bool = False,
+    into: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """A copy of what the memory holds for ``seq``; of length 0 where it could not be had.
+
+    Args:
+        context: Whose memory.
+        seq: The sequence.
+        is_partial: Only the recurrent state or the sliding window, without the full-length cache.
+        into: (bytes,) uint8, contiguous: where to put it if there is room, so that pages of memory
+            are not asked for again and again. The copy is then a view of it.
+    """
+    needed = state_bytes(context, seq, is_partial=is_partial)
+    fits = into is not None and into.size >= needed
+    data = into[:needed] if into is not None and fits else np.empty(needed, np.uint8)
     flags = _PARTIAL if is_partial else _WHOLE
     pointer = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
     size = LIB.llama_state_seq_get_data_ext(context.handle, pointer, data.size, seq, flags)

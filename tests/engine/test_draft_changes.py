@@ -272,19 +272,6 @@ def test_that_a_plan_names_the_draft_that_cannot_draft(
         planner.close()
 
 
-def test_that_a_target_with_a_state_is_refused_with_a_draft_model(
-    desk: InProcess, tiny_mamba_path: Path, tiny_path: Path
-) -> None:
-    desk.load(tiny_config(tiny_mamba_path))
-    config = tiny_config(
-        tiny_mamba_path, spec_types=["draft-simple"], draft_model_path=str(tiny_path)
-    )
-    answer = desk.apply(config)
-    assert isinstance(answer, Refused)
-    assert "keeps a state instead of a cache" in answer.problem.message
-    assert answer.problem.fix == {"spec_types": ()}
-
-
 def test_that_a_draft_context_that_cannot_be_made_leaves_things_as_they_were(
     desk: InProcess, few_words_path: Path, draft_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine_bridge.child.scheduler import Share
 from engine_bridge.child.speculation.drafter import Wanted
-from engine_bridge.protocol import Logged, TokensDelivered
+from engine_bridge.protocol import TokensDelivered
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 
 pytestmark = pytest.mark.engine
@@ -106,16 +106,6 @@ def test_that_drawing_goes_on_behind_drafts(desk: InProcess, few_words_path: Pat
     drafted, finished = desk.answer(prompt, max_new_tok=200, ignore_eog=True)
     assert finished.timing.accepted_tok > 0
     assert drafted == plain
-
-
-def test_that_a_state_that_cannot_go_back_is_not_drafted_for(
-    desk: InProcess, tiny_mamba_path: Path
-) -> None:
-    desk.load(tiny_config(tiny_mamba_path, **_DRAFTS))
-    _, finished = desk.answer(random_tokens(60, high=310), max_new_tok=60, ignore_eog=True)
-    assert finished.timing.drafted_tok == 0
-    notes = [event.text for event in desk.all_of(Logged) if "draft" in event.text.lower()]
-    assert len(notes) == 1
 
 
 def test_that_lengths_of_drafts_change_live(desk: InProcess, few_words_path: Path) -> None:

@@ -8,10 +8,17 @@ from pathlib import Path
 import gguf
 import numpy as np
 
+from tests.tiny_model import _add_vocabulary
+
+_LOUDNESS = {"token_embd": 1.0, "out_proj": 0.04, "attn_output": 0.04}
+
 
 @dataclass(frozen=True)
 class TinyHybrid:
-    """Shape of it; layer by layer ``kv_heads``, 0 where the layer keeps a state."""
+    """Shape of it; layer by layer ``kv_heads``, 0 where the layer keeps a state.
+
+    With a ``seed`` it has random weights and a vocabulary of words, so that it can answer.
+    """
 
     kv_heads: tuple[int, ...] = (0, 2, 0, 2)
     width: int = 64
@@ -19,10 +26,11 @@ class TinyHybrid:
     ffn: int = 128
     conv: int = 3
     vocab: int = 512
+    seed: int | None = None
 
 
 def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
-    """Write it with zero weights and without a vocabulary, and return ``path``."""
+    """Write it, without a seed with zero weights and no vocabulary, and return ``path``."""
     shape = shape or TinyHybrid()
     writer = gguf.GGUFWriter(path, "lfm2")
     writer.add_context_length(4096)
@@ -34,13 +42,26 @@ def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_uint32("lfm2.shortconv.l_cache", shape.conv)
     writer.add_vocab_size(shape.vocab)
-    writer.add_tokenizer_model("none")
+    if shape.seed is None:
+        writer.add_tokenizer_model("none")
+    else:
+        _add_vocabulary(writer, shape.vocab, "")
+    random = np.random.default_rng(shape.seed)
 
     def add(name: str, *rows_first: int) -> None:
-        writer.add_tensor(f"{name}.weight", np.zeros(rows_first, dtype=np.float32))
+        values = np.zeros(rows_first, dtype=np.float32)
+        if shape.seed is not None and len(rows_first) == 1:
+            values += 1  # a norm
+        elif shape.seed is not None:
+            values = random.standard_normal(rows_first, dtype=np.float32)
+            # The last word counts most, so that texts come back to what they said before.
+            values *= np.float32(_LOUDNESS.get(name.rpartition(".")[2], rows_first[-1] ** -0.5))
+        writer.add_tensor(f"{name}.weight", values)
 
     add("token_embd", shape.vocab, shape.width)
     add("token_embd_norm", shape.width)
+    if shape.seed is not None:
+        add("output", shape.vocab, shape.width)
     for layer, kv_heads in enumerate(shape.kv_heads):
         block = f"blk.{layer}"
         add(f"{block}.attn_norm", shape.width)

@@ -96,7 +96,6 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
         Severity.WARNING,
     ),
     ("spec_types", {"spec_types": ("ngram-simple", "draft-simple")}, None, Severity.ERROR),
-    ("spec_types", _DRAFT_SIMPLE, _model(is_recurrent=True), Severity.ERROR),
     (
         "draft_cache_type_v",
         {**_DRAFT_SIMPLE, "draft_cache_type_v": "q8_0", "flash_attn": "off"},

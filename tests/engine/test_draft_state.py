@@ -1,0 +1,95 @@
+"""Drafts for models that keep a state: the same text, whether or not states had to be put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine_bridge.child.scheduler import Share
+from engine_bridge.protocol import Logged
+from tests.engine.drafts import EXACT, drafting, prompts
+from tests.engine.harness import InProcess, tiny_config
+from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
+from tests.tiny_model import TinyMamba, write_tiny_mamba
+
+pytestmark = pytest.mark.engine
+
+_DRAFTS = {"spec_types": ["ngram-simple"], "ngram_size_n": 1, "ngram_size_m": 4}
+
+
+@pytest.fixture(scope="module")
+def mamba_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recurrent model of few words."""
+    folder = tmp_path_factory.mktemp("models")
+    return write_tiny_mamba(folder / "few-words-mamba.gguf", TinyMamba(vocab_tok=512))
+
+
+@pytest.fixture(scope="module")
+def hybrid_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hybrid of few words: two layers with a state, two with a cache."""
+    folder = tmp_path_factory.mktemp("models")
+    return write_tiny_hybrid(folder / "few-words-hybrid.gguf", TinyHybrid(seed=1))
+
+
+@pytest.fixture(params=["mamba", "hybrid"])
+def state_path(request: pytest.FixtureRequest, mamba_path: Path, hybrid_path: Path) -> Path:
+    """Either of them."""
+    return mamba_path if request.param == "mamba" else hybrid_path
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_that_drafts_for_a_state_change_no_text(
+    desk: InProcess, state_path: Path, slots: int
+) -> None:
+    def texts(**values: object) -> tuple[list[str], int, int]:
+        desk.load(tiny_config(state_path, slots=slots, **EXACT, **values))
+        ids = [desk.ask(prompt, max_new_tok=200, ignore_eog=True) for prompt in prompts(slots)]
+        timings = [desk.finished(request_id).timing for request_id in ids]
+        drafted = sum(timing.drafted_tok for timing in timings)
+        accepted = sum(timing.accepted_tok for timing in timings)
+        return [desk.text(request_id) for request_id in ids], drafted, accepted
+
+    plain, nothing, _ = texts()
+    assert nothing == 0
+    drafted_texts, drafted, accepted = texts(**_DRAFTS)
+    assert drafted_texts == plain
+    assert 0 < accepted < drafted
+    assert not desk.all_of(Logged)
+
+
+def test_that_a_rejected_draft_costs_what_was_confirmed_of_it(
+    desk: InProcess, state_path: Path
+) -> None:
+    """The step after it computes those tokens again and one more; never the whole text."""
+    desk.load(tiny_config(state_path, slots=2, **EXACT, **_DRAFTS))
+    batcher, widths = desk.batcher, list[int]()
+    fill = batcher._filling.fill
+
+    def noting(shares: Sequence[Share]) -> tuple[int, int]:
+        widths.extend(share.tokens for share in shares if share.stream.new_tok)
+        again = [share for share in shares if share.tokens > 1 + share.draft_tok]
+        assert all(share.rows == 1 for share in again if share.stream.new_tok)
+        return fill(shares)
+
+    batcher._filling.fill = noting  # type: ignore[method-assign]
+    ids = [desk.ask(prompt, max_new_tok=150, ignore_eog=True) for prompt in prompts(2)]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert sum(timing.accepted_tok for timing in timings) > 0
+    # The token before the draft, at most three of its four tokens, and the one drawn instead.
+    assert max(widths) <= 5
+    for slot in batcher.slots:
+        assert batcher.context.seq_pos_max(slot.index) == slot.cached - 1
+
+
+def test_that_a_draft_model_drafts_for_a_state(
+    desk: InProcess, mamba_path: Path, few_words_path: Path
+) -> None:
+    config = drafting(mamba_path, few_words_path, slots=2, draft_n_max=2)
+    desk.load(config.with_values({"spec_types": ()}))
+    plain = [desk.answer(prompt, max_new_tok=60, ignore_eog=True)[0] for prompt in prompts(2)]
+    desk.load(config)
+    ids = [desk.ask(prompt, max_new_tok=60, ignore_eog=True) for prompt in prompts(2)]
+    assert sum(desk.finished(request_id).timing.drafted_tok for request_id in ids) > 0
+    assert [desk.text(request_id) for request_id in ids] == plain
