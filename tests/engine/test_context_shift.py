@@ -16,9 +16,12 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import problems_of
 from tests import models
 from tests.engine.harness import InProcess, random_tokens, tiny_config
-from tests.engine.tiny_hybrid import write_tiny_hybrid
 
 pytestmark = pytest.mark.engine
+
+# After a shift new tokens take the cells that are free, wherever they are. Flash attention sums in
+# the order of the cells, which then decides between tokens that are nearly as likely.
+_EXACT: dict[str, object] = {"cache_type_k": "f32", "cache_type_v": "f32", "flash_attn": "off"}
 
 
 @pytest.fixture(scope="module")
@@ -116,20 +119,17 @@ def test_that_a_shifted_answer_is_what_the_calls_alone_would_say(
 def test_that_drafts_change_nothing_of_a_shifted_answer(
     desk: InProcess, few_words_path: Path
 ) -> None:
-    values = {
+    values = _EXACT | {
         "ctx_per_slot_tok": 256,
         "context_shift": True,
-        "cache_type_k": "f32",
-        "cache_type_v": "f32",
         "ngram_size_n": 2,
         "ngram_size_m": 3,
     }
-    desk.load(tiny_config(few_words_path, **values))
+    config = tiny_config(few_words_path, **values)
     prompt = [1, *(random_tokens(12) * 5)]
-    plain, _ = desk.answer(prompt, ignore_eog=True, max_new_tok=700)
-    desk.apply(tiny_config(few_words_path, **values, spec_types=("ngram-simple",)))
-    drafted, finished = desk.answer(prompt, ignore_eog=True, max_new_tok=700)
-    assert drafted == plain
+    desk.load(config.with_values({"spec_types": ("ngram-simple",)}))
+    text, finished = desk.answer(prompt, ignore_eog=True, max_new_tok=700)
+    assert text == _words_of(desk, _reference(few_words_path, config, prompt, 700))
     assert finished.timing.accepted_tok > 0
     assert finished.timing.dropped_tok == 4 * 127
 
@@ -138,12 +138,10 @@ def test_that_drafts_change_nothing_of_a_shifted_answer(
 def test_that_one_stream_forgets_while_two_go_on(
     desk: InProcess, few_words_path: Path, is_unified: bool
 ) -> None:
-    values = {
+    values = _EXACT | {
         "slots": 3,
         "ctx_per_slot_tok": 256,
         "kv_unified": is_unified,
-        "cache_type_k": "f32",
-        "cache_type_v": "f32",
         "context_shift": True,
     }
     desk.load(tiny_config(few_words_path, **values))
@@ -153,67 +151,16 @@ def test_that_one_stream_forgets_while_two_go_on(
     finished = [desk.finished(request_id) for request_id in ids]
     assert [event.reason for event in finished] == ["token_limit"] * 3
     assert [event.timing.dropped_tok for event in finished] == [2 * 127, 0, 0]
-    together = [desk.text(request_id) for request_id in ids]
-    limits = (300, 200, 200)
-    alone = [
-        desk.answer(prompt, max_new_tok=limit, ignore_eog=True)[0]
-        for prompt, limit in zip(prompts, limits, strict=True)
-    ]
-    assert together == alone
+    alone = tiny_config(few_words_path, **values | {"slots": 1, "kv_unified": False})
+    for request_id, prompt, limit in zip(ids, prompts, (300, 200, 200), strict=True):
+        expected = _reference(few_words_path, alone, prompt, limit)
+        assert desk.text(request_id) == _words_of(desk, expected)
 
 
-def test_that_the_shift_can_be_turned_on_and_off_while_an_answer_runs(
-    desk: InProcess, few_words_path: Path
-) -> None:
-    config = tiny_config(few_words_path, ctx_per_slot_tok=256)
-    shifting = config.with_values({"context_shift": True})
-    desk.load(config)
-    request_id = desk.ask(random_tokens(100), ignore_eog=True)
-    desk.until(lambda: desk.batcher.slots[0].cached > 100)
-    desk.apply(shifting)
-    desk.until(lambda: bool(desk.all_of(ContextShifted, request_id)))
-    desk.apply(config)
-    finished = desk.finished(request_id)
-    assert finished.reason == "context_full"
-    assert finished.timing.dropped_tok == 127
-    assert finished.used_tok == 255
-
-
-def test_that_a_prompt_longer_than_a_slot_is_refused_all_the_same(
-    desk: InProcess, few_words_path: Path
-) -> None:
-    desk.load(tiny_config(few_words_path, ctx_per_slot_tok=256, context_shift=True))
-    refused = desk.refused(desk.ask(random_tokens(256), ignore_eog=True))
-    assert refused.problem.fix
-    # One token less: the slot is full with the first word of the answer.
-    _, finished = desk.answer(random_tokens(255), ignore_eog=True, max_new_tok=10)
-    assert (finished.reason, finished.timing.dropped_tok) == ("token_limit", 127)
-
-
-def test_that_the_text_behind_a_shift_is_computed_again_in_the_next_turn(
-    desk: InProcess, few_words_path: Path
-) -> None:
-    desk.load(tiny_config(few_words_path, ctx_per_slot_tok=256, context_shift=True, keep_tok=-1))
-    prompt = [1, *random_tokens(60)]
-    desk.answer(prompt, ignore_eog=True, max_new_tok=250, conversation="a")
-    _, again = desk.answer([*prompt, 400], ignore_eog=True, max_new_tok=4, conversation="a")
-    assert again.timing.reused_tok in (
-        61,
-        62,
-    )  # the kept prompt, and the token that begins the tail
-    fresh = InProcess()
-    with fresh:
-        fresh.load(tiny_config(few_words_path, ctx_per_slot_tok=256))
-        expected, _ = fresh.answer([*prompt, 400], ignore_eog=True, max_new_tok=4)
-    assert desk.text(again.request_id) == expected
-
-
-@pytest.mark.parametrize("kind", ["mamba", "hybrid"])
 def test_that_a_state_is_never_said_to_have_forgotten(
-    desk: InProcess, tiny_mamba_path: Path, tmp_path: Path, kind: str
+    desk: InProcess, tiny_mamba_path: Path
 ) -> None:
-    path = tiny_mamba_path if kind == "mamba" else write_tiny_hybrid(tmp_path / "hybrid.gguf")
-    config = tiny_config(path, ctx_per_slot_tok=256, context_shift=True)
+    config = tiny_config(tiny_mamba_path, ctx_per_slot_tok=256, context_shift=True)
     applied = desk.load(config)
     assert not applied.effective.can_shift
     assert applied.model is not None
