@@ -25,7 +25,7 @@ from tests.bench.work import Contender, ContenderError, Layout
 from tests.tiny_model import write_tiny_llama
 
 OUT = llama_server.LINK.parent
-STREAMS = (1, 4, 8)
+STREAMS = (1, 4, 8, 16)
 PAIRS = 7
 QUICK_PAIRS = 3
 
@@ -61,13 +61,19 @@ MODELS = {
     # Short runs, which the scheduler's whims hit hardest: more of them. One thread, so that a core
     # is left for what this model is here to measure: with steps of 0.3 ms and spinning threads on
     # every core, client, pipe and HTTP threads would wait for the system's time slices.
-    "tiny": BenchModel("tiny", _tiny, 128, {1: 1024, 4: 384, 8: 256}, pairs=9, threads=1),
-    "gemma": BenchModel("gemma-3-270m", models.find_gemma, 96, {1: 112, 4: 48, 8: 40}),
+    "tiny": BenchModel("tiny", _tiny, 128, {1: 1024, 4: 384, 8: 256, 16: 192}, pairs=9, threads=1),
+    "gemma": BenchModel("gemma-3-270m", models.find_gemma, 96, {1: 112, 4: 48, 8: 40, 16: 24}),
     "qwen": BenchModel(
         "qwen2.5-coder-0.5b",
         lambda: models.find_packaged(models.QWEN_05B),
         48,
-        {1: 72, 4: 32, 8: 20},
+        {1: 72, 4: 32, 8: 20, 16: 16},
+    ),
+    "qwen-1.5b": BenchModel(
+        "qwen2.5-coder-1.5b",
+        lambda: models.find_packaged(models.QWEN_15B),
+        32,
+        {1: 40, 4: 20, 8: 14, 16: 10},
     ),
 }
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from engine_bridge import protocol
 from engine_bridge.settings.config import EngineConfig
+from tests.bench.late import sent_late
 from tests.bench.work import ContenderError, Layout, StreamTimes, Work
 
 _EventT = TypeVar("_EventT", bound=protocol.Event)
@@ -188,24 +189,23 @@ class Engine:
         Raises:
             ContenderError: If the engine dies, refuses or is too slow.
         """
-        streams = {self._process.next_id(): _Stream() for _ in work.prompts}
+        streams = {self._process.next_id(): _Stream() for _ in work.all_prompts}
         commands = [
-            protocol.Generate(
-                request_id=request_id,
-                conversation_id=f"bench {request_id}",
-                messages=(),
-                prompt_tokens=prompt,
-                ignore_eog=True,
-                max_new_tok=work.new_tok,
-            )
-            for request_id, prompt in zip(streams, work.prompts, strict=True)
+            _generate(request_id, prompt, work)
+            for request_id, prompt in zip(streams, work.all_prompts, strict=True)
         ]
-        for command in commands:
+
+        def send(command: protocol.Generate) -> None:
             streams[command.request_id].sent_ns = time.perf_counter_ns()
             self._process.send(command)
-        self._dispatch(self._receive(len(streams)), streams)
-        for command in commands:
-            self._process.send(protocol.Forget(conversation_id=command.conversation_id))
+
+        for command in commands[: len(work.prompts)]:
+            send(command)
+        with sent_late(send, commands[len(work.prompts) :], work.late_after_s):
+            self._dispatch(self._receive(len(streams)), streams)
+        if not work.goes_on:
+            for command in commands:
+                self._process.send(protocol.Forget(conversation_id=command.conversation_id))
         return [stream.times() for stream in streams.values()]
 
     def _receive(self, pending: int) -> list[tuple[int, bytes]]:
@@ -233,6 +233,19 @@ class Engine:
                 if isinstance(event, protocol.TokensDelivered | protocol.RequestFinished):
                     streams[event.request_id].take(at_ns, event)
         self._process.rest = rest
+
+
+def _generate(request_id: int, prompt: tuple[int, ...] | str, work: Work) -> protocol.Generate:
+    is_text = isinstance(prompt, str)
+    return protocol.Generate(
+        request_id=request_id,
+        conversation_id="bench" if work.goes_on else f"bench {request_id}",
+        messages=(protocol.ChatMessage("user", prompt),) if isinstance(prompt, str) else (),
+        as_completion=is_text,
+        prompt_tokens=() if isinstance(prompt, str) else prompt,
+        ignore_eog=True,
+        max_new_tok=work.new_tok,
+    )
 
 
 @dataclass
@@ -271,4 +284,5 @@ class _Stream:
             text="".join(self.texts),
             own_ttft_s=timing.ttft_s if timing.ttft_s is not None else float("nan"),
             own_tpot_s=timing.tpot_s if timing.tpot_s is not None else float("nan"),
+            arrivals_ns=tuple(self.token_ns),
         )

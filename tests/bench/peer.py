@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.late import sent_late
 from tests.bench.work import ContenderError, Layout, StreamTimes, Work
 
 _LISTENING = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
@@ -28,11 +29,12 @@ _END_S = 10.0
 
 
 def layout_arguments(layout: Layout) -> list[str]:
-    """The flags that give the server the pool, threads and batches of ``layout``, and no caches."""
+    """The flags that give the server the pool, threads, batches and caches of ``layout``."""
     return [
         *("-m", str(layout.model)),
         *("-c", str(layout.slots * layout.ctx_per_slot_tok), "-np", str(layout.slots)),
-        *("-no-kvu", "-fit", "off", "--cache-ram", "0", "-ctxcp", "0"),
+        *("-no-kvu", "-fit", "off"),
+        *(() if layout.keeps_prompts else ("--cache-ram", "0", "-ctxcp", "0")),
         *("-t", str(layout.threads), "-tb", str(layout.threads)),
         *("-b", str(layout.batch_tok), "-ub", str(layout.ubatch_tok)),
     ]
@@ -120,7 +122,7 @@ class Peer:
         Raises:
             ContenderError: If a connection breaks, the server refuses or is too slow.
         """
-        requests = [_request(prompt, work.new_tok, self._temperature) for prompt in work.prompts]
+        requests = [_request(prompt, work, self._temperature) for prompt in work.all_prompts]
         address = ("127.0.0.1", self._server.port)
         streams: list[_Stream] = []
         with selectors.DefaultSelector() as selector:
@@ -131,9 +133,11 @@ class Peer:
                     streams.append(stream)
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     selector.register(stream.socket, selectors.EVENT_READ, stream)
-                for stream in streams:
+                for stream in streams[: len(work.prompts)]:
                     stream.send()
-                self._receive(selector, len(streams))
+                late = streams[len(work.prompts) :]
+                with sent_late(_Stream.send, late, work.late_after_s):
+                    self._receive(selector, len(streams))
             except OSError as error:
                 raise ContenderError(
                     f"llama-server broke off ({error}):\n{self._server.tail()}"
@@ -197,6 +201,7 @@ class _Stream:
             text="".join(event["content"] for _, event in events),
             own_ttft_s=timings["prompt_ms"] * 1e-3,
             own_tpot_s=timings["predicted_per_token_ms"] * 1e-3,
+            arrivals_ns=tuple(token_ns),
         )
 
     def _events(self) -> list[tuple[int, dict[str, Any]]]:
@@ -214,13 +219,13 @@ class _Stream:
         return events
 
 
-def _request(prompt: Sequence[int], new_tok: int, temperature: float) -> bytes:
+def _request(prompt: Sequence[int] | str, work: Work, temperature: float) -> bytes:
     body = json.dumps(
         {
-            "prompt": list(prompt),
-            "n_predict": new_tok,
+            "prompt": prompt if isinstance(prompt, str) else list(prompt),
+            "n_predict": work.new_tok,
             "ignore_eos": True,
-            "cache_prompt": False,
+            "cache_prompt": work.goes_on,
             "temperature": temperature,
             "stream": True,
         }

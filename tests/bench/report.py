@@ -12,8 +12,9 @@ from tests.bench import stats
 from tests.bench.cells import METRICS, CellFigures, CellResult
 from tests.bench.machine import QUIET_SHARE
 
-# The figure the engine is held to: tokens per second in total, against the peer's.
-TARGET_AGGREGATE = 0.95
+# What the engine is held to, in tokens per second in total against the peer's: the mean over all
+# cells, the lower end of its interval, and the upper end in any cell.
+TARGET_AGGREGATE, TARGET_LOW, TARGET_CELL_HIGH = 1.0, 0.98, 0.97
 
 
 def geomeans(results: Sequence[CellResult]) -> dict[str, stats.Ratio]:
@@ -94,11 +95,26 @@ def table(results: Sequence[CellResult]) -> str:
         lines.append(
             f"geometric mean of {name:<16} {ratio.value:5.3f}  [{ratio.low:.3f}, {ratio.high:.3f}]"
         )
-    aggregate = geomeans(results)["aggregate_tok_s"].value
-    verdict = "met" if aggregate >= TARGET_AGGREGATE else "MISSED"
-    lines.append(f"target: aggregate_tok_s at least {TARGET_AGGREGATE}: {verdict}")
+    lines += _verdicts(results)
     lines += _remarks(results)
     return "\n".join(lines)
+
+
+def _verdicts(results: Sequence[CellResult]) -> list[str]:
+    aggregate = geomeans(results)["aggregate_tok_s"]
+    is_met = aggregate.value >= TARGET_AGGREGATE and aggregate.low >= TARGET_LOW
+    slow = [
+        f"{figures.model} at {figures.streams}"
+        for result in results
+        for figures in result.figures
+        if figures.metric.name == "aggregate_tok_s" and figures.ratio.high < TARGET_CELL_HIGH
+    ]
+    return [
+        f"target: aggregate_tok_s at least {TARGET_AGGREGATE:.2f}, its lower limit at least "
+        f"{TARGET_LOW}: {'met' if is_met else 'MISSED'}",
+        f"target: no cell's upper limit below {TARGET_CELL_HIGH}: "
+        + ("met" if not slow else f"MISSED by {', '.join(slow)}"),
+    ]
 
 
 def _line(figures: CellFigures) -> str:

@@ -28,6 +28,8 @@ class Layout:
         batch_tok: Logical batch.
         ubatch_tok: Physical batch.
         temperature: 0 takes the likeliest token; above, both use llama.cpp's default chain.
+        keeps_prompts: Whether both keep earlier prompts and checkpoints as llama-server does by
+            default; without, nothing computed for one run helps the next.
     """
 
     model: Path
@@ -37,14 +39,31 @@ class Layout:
     batch_tok: int = 2048
     ubatch_tok: int = 512
     temperature: float = 0.0
+    keeps_prompts: bool = False
 
 
 @dataclass(frozen=True)
 class Work:
-    """One run: every prompt is a stream, all are sent at once, each yields ``new_tok`` tokens."""
+    """One run: every prompt is a stream, each yields ``new_tok`` tokens.
 
-    prompts: tuple[tuple[int, ...], ...]
+    Attributes:
+        prompts: Tokens of each prompt, or text; all are sent at once.
+        new_tok: Tokens of every answer.
+        late: A prompt more that comes while the others run; its answer has the last place.
+        late_after_s: Seconds between the others and it.
+        goes_on: Whether what earlier runs left in the slots may be used.
+    """
+
+    prompts: tuple[tuple[int, ...] | str, ...]
     new_tok: int
+    late: tuple[int, ...] = ()
+    late_after_s: float = 0.0
+    goes_on: bool = False
+
+    @property
+    def all_prompts(self) -> tuple[tuple[int, ...] | str, ...]:
+        """The late one at the end."""
+        return (*self.prompts, self.late) if self.late else self.prompts
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,7 @@ class StreamTimes:
         text: The text.
         own_ttft_s: TTFT by the program's own clock; NaN where it gives none.
         own_tpot_s: TPOT by the program's own clock; NaN where it gives none.
+        arrivals_ns: When text arrived, every time it did.
     """
 
     sent_ns: int
@@ -68,6 +88,7 @@ class StreamTimes:
     text: str
     own_ttft_s: float
     own_tpot_s: float
+    arrivals_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

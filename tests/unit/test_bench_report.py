@@ -116,5 +116,5 @@ def test_that_the_table_says_when_the_target_is_missed_and_when_it_is_met() -> N
     slow = _measure(FakeContender("E", 20), FakeContender("P", 10))
     equal = _measure(FakeContender("E", 10), FakeContender("P", 10))
     assert "MISSED" in report.table([slow])
-    assert "at least 0.95: met" in report.table([equal])
+    assert "at least 0.98: met" in report.table([equal])
     assert "toy" in report.table([equal])
