@@ -17,6 +17,7 @@ from app.figures import answer_figures, end_text
 from app.link_asking import ask_to_open
 from app.reading import Reading
 from app.retrying import Retrying
+from app.shifts import Shifts
 from app.storage.conversation_export import to_markdown
 from app.turn_records import branch_of, records_of
 from engine_bridge.protocol import Applied, RequestFinished, RequestStarted
@@ -53,6 +54,8 @@ class ChatWiring(QObject):
         self._tabs = tabs
         self.context = ContextWiring(desk, self)
         self._reading = Reading(desk, self)
+        shifts = Shifts(desk.client, desk.chats, self)
+        shifts.dropped.connect(self._on_dropped)
         self._attaching = Attaching(self, desk.last_folder)
         self._attaching.model_dropped.connect(self.model_dropped)
         self._repairs: dict[str, Problem] = {}
@@ -223,6 +226,9 @@ class ChatWiring(QObject):
             view.rows.set_think_tok(last.think_tok)
         self._offer_continue(conversation)
         self._tabs.set_streaming(conversation_id, False)
+
+    def _on_dropped(self, conversation_id: str, text: str) -> None:
+        self._tabs.conversation(conversation_id).rows.set_dropped_text(text)
 
     def _offer_continue(self, conversation: Conversation) -> None:
         has_room = self.context.has_room(conversation.id)

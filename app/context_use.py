@@ -64,12 +64,14 @@ class ContextUse:
         cap_tok: What a slot holds; 0 while unknown.
         draft_tok: What is being written, about.
         is_estimate: ``used_tok`` was not counted by the engine.
+        shifts: A full slot drops earlier tokens and goes on.
     """
 
     used_tok: int
     cap_tok: int
     draft_tok: int = 0
     is_estimate: bool = False
+    shifts: bool = False
 
     @property
     def left_tok(self) -> int:
@@ -97,16 +99,32 @@ class ContextUse:
                 True,
             )
         about = "about " if self.is_estimate else ""
+        if self.left_tok == 0 and not self.is_estimate:
+            return (
+                f"This conversation has {self.used_tok:,} tokens and a slot holds "
+                f"{self.cap_tok:,}: another message will not fit. Raise the context or start a new "
+                "chat.",
+                True,
+            )
         if self.used_tok >= _WARNING_SHARE * self.cap_tok:
             return (
                 f"The context is nearly full, {about}{self.left_tok:,} tokens are left. When it is "
-                "full the answer stops there: start a new chat or raise the context.",
+                f"full {self._at_the_end()}: start a new chat or raise the context.",
                 True,
             )
         if self.used_tok >= _HINT_SHARE * self.cap_tok:
+            end = "an answer goes on without its older half" if self.shifts else "an answer stops"
             return (
-                f"{self.used_tok / self.cap_tok:.0%} of the context is used. An answer stops when "
-                "it is full; a new chat or a larger context gives room.",
+                f"{self.used_tok / self.cap_tok:.0%} of the context is used. When it is full "
+                f"{end}; a new chat or a larger context gives room.",
                 False,
             )
         return "", False
+
+    def _at_the_end(self) -> str:
+        if self.shifts:
+            return (
+                "the answer goes on, the model no longer sees the older half, and the message "
+                "after it will not fit"
+            )
+        return "the answer stops there"

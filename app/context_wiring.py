@@ -12,7 +12,13 @@ from app.context_use import ContextUse, TokenRate, text_bytes
 from app.conversation import Turn
 from app.desk import Desk
 from app.figures import counted_tok
-from engine_bridge.protocol import Applied, RequestFinished, RequestStarted, StepsMeasured
+from engine_bridge.protocol import (
+    Applied,
+    ContextShifted,
+    RequestFinished,
+    RequestStarted,
+    StepsMeasured,
+)
 from widgets.chat_view import ChatView
 
 # Typing goes on undisturbed; the estimate follows.
@@ -118,6 +124,7 @@ class ContextWiring(QObject):
             cap_tok=applied.effective.ctx_per_slot_tok,
             draft_tok=watched.rate.tok(watched.view.composer.size_bytes()),
             is_estimate=is_estimate,
+            shifts=applied.config.context_shift and applied.effective.can_shift,
         )
 
     def _used(self, conversation_id: str, watched: _Watched) -> tuple[int, bool]:
@@ -191,7 +198,8 @@ class ContextWiring(QObject):
         watched = self._watched.get(conversation_id)
         if watched is not None:
             watched.rate.note(watched.answer_bytes, event.timing.new_tok)
-            self._end(conversation_id, watched, event.used_tok)
+            # What was dropped belongs to the conversation, and would have to fit in next time.
+            self._end(conversation_id, watched, event.used_tok + event.timing.dropped_tok)
 
     def _on_answer_failed(self, conversation_id: str, _: str) -> None:
         watched = self._watched.get(conversation_id)
@@ -207,6 +215,8 @@ class ContextWiring(QObject):
         self.show(conversation_id)
 
     def _on_event_received(self, event: object) -> None:
+        if isinstance(event, ContextShifted):
+            self._on_shifted(event)
         if not isinstance(event, StepsMeasured):
             return
         for slot in event.slots:
@@ -217,3 +227,10 @@ class ContextWiring(QObject):
             if slot.used_tok > watched.live_tok:
                 watched.live_tok = slot.used_tok
                 self.show(slot.conversation_id)
+
+    def _on_shifted(self, event: ContextShifted) -> None:
+        """The slot holds less than before, and the answer goes on."""
+        watched = self._watched.get(event.conversation_id)
+        if watched is not None and watched.live_tok is not None:
+            watched.live_tok = event.used_tok
+            self.show(event.conversation_id)

@@ -33,6 +33,7 @@ class Turn:
         note: Why the answer ended, in words for the reader; empty where that needs none.
         think_tok: Tokens of the answer that were thought, not said.
         starts_in_thought: The template itself opened the thought, so ``text`` begins inside it.
+        dropped_tok: Earlier tokens that the model no longer saw when it ended the answer.
     """
 
     role: Literal["user", "assistant"]
@@ -46,6 +47,7 @@ class Turn:
     note: str = ""
     think_tok: int = 0
     starts_in_thought: bool = False
+    dropped_tok: int = 0
 
 
 @dataclass

@@ -55,12 +55,25 @@ def answer_figures(timing: RequestTiming) -> str:
     )
     thought = f" ({timing.think_tok:,} thought)" if timing.think_tok else ""
     parts.append(f"{timing.new_tok:,} new{thought}")
+    if timing.dropped_tok:
+        parts.append(f"{timing.dropped_tok:,} dropped")
     if timing.drafted_tok:
         share = timing.accepted_tok / timing.drafted_tok
         parts.append(
             f"drafted {timing.drafted_tok:,}, accepted {timing.accepted_tok:,} ({share:.0%})"
         )
     return " · ".join(parts)
+
+
+def dropped_text(dropped_tok: int) -> str:
+    """What a context shift means for the reader; empty where nothing was dropped."""
+    if not dropped_tok:
+        return ""
+    noun = "token was" if dropped_tok == 1 else "tokens were"
+    return (
+        f"The context was full: {dropped_tok:,} earlier {noun} dropped to go on, and the model no "
+        "longer sees them."
+    )
 
 
 _COUNTED = re.compile(r"prompt ([\d,]+) \(.*· ([\d,]+) new")

@@ -294,12 +294,14 @@ class ContextShifted(_Message, frozen=True, tag="context_shifted"):
 
     Attributes:
         request_id: The request.
+        conversation_id: Its conversation.
         dropped_tok: Tokens dropped, the oldest behind those kept.
         kept_tok: Tokens kept at the beginning.
         used_tok: Tokens the slot holds now.
     """
 
     request_id: int
+    conversation_id: str
     dropped_tok: int
     kept_tok: int
     used_tok: int

@@ -106,6 +106,12 @@ class ChatRows(QObject):
         if answer is not None:
             answer.set_think_tok(think_tok)
 
+    def set_dropped_text(self, text: str) -> None:
+        """Say what the model had to forget to go on with the newest answer."""
+        answer = self.last_answer()
+        if answer is not None:
+            answer.set_dropped_text(text)
+
     def add(self, record: Record) -> None:
         """Put a message at the end."""
         self._area.add_row(MessageRow(record, self._build))

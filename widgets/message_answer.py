@@ -84,6 +84,11 @@ class AnswerView(QWidget):
         sender.setProperty("role", "muted")
         self._waiting = QLabel(_READING)
         self._waiting.setProperty("role", "hint")
+        self.dropped = QLabel()
+        self.dropped.setTextFormat(Qt.TextFormat.PlainText)
+        self.dropped.setWordWrap(True)
+        self.dropped.setProperty("role", "hint")
+        self.dropped.setAccessibleName("What the model had to forget")
         self.footer = AnswerFooter(self.answer_text)
         self.footer.set_branch(record.branch)
         self.footer.hide()
@@ -94,8 +99,9 @@ class AnswerView(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(STEP_PX)
-        for widget in (sender, self._waiting, self.body, self.footer):
+        for widget in (sender, self._waiting, self.body, self.dropped, self.footer):
             self._layout.addWidget(widget)
+        self.set_dropped_text(record.dropped_text)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
@@ -216,6 +222,12 @@ class AnswerView(QWidget):
         self._think_tok = think_tok
         if self.thought is not None:
             self.thought.set_think_tok(think_tok)
+
+    def set_dropped_text(self, text: str) -> None:
+        """Say what the model had to forget to go on; empty for nothing."""
+        self._record = replace(self._record, dropped_text=text)
+        self.dropped.setText(text)
+        self.dropped.setVisible(bool(text))
 
     def set_branch(self, branch: Branch) -> None:
         """Show which of how many answers this is."""

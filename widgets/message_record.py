@@ -52,6 +52,7 @@ class AnswerRecord:
         branch: Which of the answers in this place.
         think_tok: Tokens of it that were thought; 0 where unknown.
         starts_in_thought: ``text`` begins inside a thought that the template opened.
+        dropped_text: What the model had to forget to go on; empty for nothing.
     """
 
     model_name: str
@@ -63,6 +64,7 @@ class AnswerRecord:
     branch: Branch = ALONE
     think_tok: int = 0
     starts_in_thought: bool = False
+    dropped_text: str = ""
 
 
 Record = UserRecord | AnswerRecord

@@ -49,6 +49,7 @@ class TurnMade(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     note: str = ""
     think_tok: _Count = 0
     starts_in_thought: bool = False
+    dropped_tok: _Count = 0
 
 
 class TextFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +70,7 @@ class TurnState(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     note: str = ""
     think_tok: _Count = 0
     starts_in_thought: bool = False
+    dropped_tok: _Count = 0
 
 
 class Change(

@@ -119,6 +119,7 @@ class FullSlots:
         self._emit(
             ContextShifted(
                 request_id=stream.request_id,
+                conversation_id=slot.conversation_id,
                 dropped_tok=what.dropped_tok,
                 kept_tok=what.kept_tok,
                 used_tok=slot.cached,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.problem import Problem, Rule, Severity
 
 # Positions of several dimensions (M-RoPE), of layers that differ, or of compressed blocks.
@@ -19,7 +20,8 @@ _UNMOVABLE = frozenset(
 def _memory_cannot_shift(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
     if model is None or not config.context_shift:
         return None
-    keys, fix = ("context_shift",), {"context_shift": False}
+    keys: tuple[str, ...] = ("context_shift",)
+    fix: dict[str, Value] = {"context_shift": False}
     if model.is_recurrent or model.is_hybrid:
         why = f"{model.name} keeps a state instead of a cache, and nothing can be dropped from it"
     elif model.architecture in _UNMOVABLE:
@@ -35,7 +37,7 @@ def _memory_cannot_shift(config: EngineConfig, model: ModelFacts | None) -> Prob
     return Problem(
         keys,
         f"This model's memory cannot shift: {why}. A full slot still ends its answer.",
-        {**fix},
+        fix,
         Severity.WARNING,
     )
 
