@@ -6,16 +6,20 @@ Knows ctypes and ggml's C names; must not know models, contexts or settings.
 from __future__ import annotations
 
 import ctypes
-import socket
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from engine_bridge.child.worker_probe import WorkerError, make_sure_of_worker
 from engine_bridge.protocol import DeviceFacts
 
 # enum ggml_backend_dev_type in ggml/include/ggml-backend.h; a meta device wraps several GPUs.
 _KINDS = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accel", 4: "gpu"}
 
-_CONNECT_S = 5.0
+NO_RPC = (
+    "This build of llama.cpp has no RPC backend, so it can use no remote workers. Build "
+    'llama-cpp-python with CMAKE_ARGS="-DGGML_RPC=ON", or take the workers out of the list.'
+)
 
 _POINTER = ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
@@ -29,7 +33,11 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
         None,
     ),
     "ggml_backend_dev_backend_reg": ([_POINTER], _POINTER),
+    "ggml_backend_dev_buffer_type": ([_POINTER], _POINTER),
     "ggml_backend_reg_name": ([_POINTER], ctypes.c_char_p),
+    "ggml_backend_reg_dev_count": ([_POINTER], ctypes.c_size_t),
+    "ggml_backend_reg_dev_get": ([_POINTER, ctypes.c_size_t], _POINTER),
+    "ggml_backend_reg_get_proc_address": ([_POINTER, ctypes.c_char_p], _POINTER),
     "ggml_backend_buft_name": ([_POINTER], ctypes.c_char_p),
     "ggml_backend_buft_is_host": ([_POINTER], ctypes.c_bool),
     "ggml_backend_buft_get_device": ([_POINTER], _POINTER),
@@ -64,6 +72,10 @@ class Ggml:
         self._libraries = libraries
         for name, (arguments, result) in _SIGNATURES.items():
             setattr(self, name.removeprefix("ggml_backend_"), self._bind(name, arguments, result))
+        self._workers: dict[str, tuple[int, ...]] = {}
+        self._used: tuple[str, ...] = ()
+        self._held: Counter[str] = Counter()
+        self._names: dict[int, str] = {}
 
     def _bind(self, name: str, arguments: list[Any], result: Any) -> Any:  # noqa: ANN401
         for library in self._libraries:
@@ -80,17 +92,59 @@ class Ggml:
         raise AttributeError(name)
 
     def devices(self) -> tuple[DeviceFacts, ...]:
-        """Every device with its memory at this moment, in bytes."""
-        handles = [self.dev_get(index) for index in range(self.dev_count())]
-        return tuple(self._facts_of(handle) for handle in handles)
+        """Every device with its memory at this moment, in bytes; unused workers are left out."""
+        return tuple(self._facts_of(handle) for handle in self.handles())
+
+    def handles(self) -> tuple[int, ...]:
+        """Every device, those of workers left out that are neither used nor held."""
+        every = [self.dev_get(index) for index in range(self.dev_count())]
+        idle = [e for e in self._workers if e not in self._used and not self._held[e]]
+        others = {handle for endpoint in idle for handle in self._workers[endpoint]}
+        return tuple(handle for handle in every if handle not in others)
+
+    def boards(self) -> tuple[int, ...]:
+        """The devices that llama.cpp takes layers to when none are named, in its order.
+
+        Workers, GPUs, and integrated GPUs only where there is no other (``llama.cpp``,
+        ``llama_prepare_model_devices``).
+        """
+        workers = [handle for endpoint in self._used for handle in self._workers[endpoint]]
+        remote = {handle for devices in self._workers.values() for handle in devices}
+        others = [handle for handle in self.handles() if handle not in remote]
+        gpus = [handle for handle in others if self.kind_of(handle) == "gpu"]
+        small = [handle for handle in others if self.kind_of(handle) == "igpu"]
+        return (*workers, *gpus, *(() if gpus else small))
+
+    @property
+    def uses_every_worker(self) -> bool:
+        """Whether the workers that were added are those in use, in the same order."""
+        return tuple(self._workers) == self._used
+
+    def kind_of(self, device: int) -> str:
+        """``cpu``, ``gpu``, ``igpu`` or ``accel``."""
+        return _KINDS.get(self.dev_type(device), "accel")
+
+    def name_of(self, device: int) -> str:
+        """What ggml calls it; a worker's device as a fresh process would (``RPC0``, …)."""
+        return self._names.get(device) or _text(self.dev_name(device))
+
+    def buffer_types(self) -> dict[str, int]:
+        """The plain buffer type of every device by its name, as ``-ot`` takes them."""
+        found = (self.dev_buffer_type(handle) for handle in self.handles())
+        return {_text(self.buft_name(handle)): handle for handle in found if handle}
+
+    def can_split_rows(self, device: int) -> bool:
+        """Whether the device's backend has buffers that are split by rows."""
+        registry = self.dev_backend_reg(device)
+        return bool(self.reg_get_proc_address(registry, b"ggml_backend_split_buffer_type"))
 
     def _facts_of(self, device: int) -> DeviceFacts:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.dev_memory(device, ctypes.byref(free), ctypes.byref(total))
         return DeviceFacts(
-            name=_text(self.dev_name(device)),
+            name=self.name_of(device),
             description=_text(self.dev_description(device)),
-            kind=_KINDS.get(self.dev_type(device), "accel"),
+            kind=self.kind_of(device),
             backend=_text(self.reg_name(self.dev_backend_reg(device))),
             free=free.value,
             total=total.value,
@@ -100,29 +154,66 @@ class Ggml:
         """What the ``ggml_backend_buffer_type_t`` at ``handle`` is."""
         name = _text(self.buft_name(handle))
         device = self.buft_get_device(handle)
-        is_cpu = not device or _KINDS.get(self.dev_type(device)) in ("cpu", "accel")
+        is_cpu = not device or self.kind_of(device) in ("cpu", "accel")
         # Pinned host memory of a GPU backend (CUDA_Host) belongs to a GPU and lies in RAM.
         is_host = is_cpu or bool(self.buft_is_host(handle))
-        return BufferType(name, "CPU" if is_host else _text(self.dev_name(device)), is_host)
+        return BufferType(name, "CPU" if is_host else self.name_of(device), is_host)
 
-    def add_rpc_server(self, endpoint: str) -> None:
-        """Make the devices of a ggml RPC server appear among ``devices``.
+    def use_workers(self, endpoints: tuple[str, ...]) -> None:
+        """Have the devices of these RPC servers among ``boards``, and of no others.
+
+        Each is asked first whether it is there, unless a loaded model holds its connection: ggml
+        aborts the process where nobody answers. Blocks for some seconds where one does not. A
+        device once added stays in ggml; here it is passed over while it is not used.
 
         Args:
-            endpoint: ``host:port``. The protocol has no authentication: trusted networks only.
+            endpoints: ``host:port`` each, in the order that numbers their devices. The protocol
+                has no authentication: trusted networks only.
 
         Raises:
-            ConnectionError: If nothing answers there, or this build has no RPC.
+            WorkerError: If one cannot be used; those used before stay.
         """
+        for endpoint in endpoints:
+            if not self._held[endpoint]:
+                make_sure_of_worker(endpoint)
+            if endpoint not in self._workers:
+                self._workers[endpoint] = self._add_worker(endpoint)
+        self._used = endpoints
+        in_order = (handle for endpoint in endpoints for handle in self._workers[endpoint])
+        self._names = {handle: f"RPC{number}" for number, handle in enumerate(in_order)}
+
+    @property
+    def used_workers(self) -> tuple[str, ...]:
+        """The RPC servers whose devices count."""
+        return self._used
+
+    def hold_workers(self, endpoints: tuple[str, ...]) -> None:
+        """A loaded model keeps the connections to these from now on."""
+        self._held.update(endpoints)
+
+    def release_workers(self, endpoints: tuple[str, ...]) -> None:
+        """That model is gone."""
+        self._held.subtract(endpoints)
+
+    def add_rpc_server(self, endpoint: str) -> None:
+        """Make the devices of one more RPC server appear among ``devices``; see ``use_workers``.
+
+        Raises:
+            WorkerError: If it cannot be used.
+        """
+        self.use_workers((*self._used, endpoint))
+
+    def _add_worker(self, endpoint: str) -> tuple[int, ...]:
         try:
             add = self._bind("ggml_backend_rpc_add_server", [ctypes.c_char_p], _POINTER)
         except AttributeError:
-            raise ConnectionError("This build of llama.cpp has no RPC backend.") from None
-        _make_sure_of_answer(endpoint)
+            raise WorkerError(endpoint, NO_RPC) from None
         registry = add(endpoint.encode())
         if not registry:
-            raise ConnectionError(f"The ggml RPC server at {endpoint} lends no device.")
+            raise WorkerError(endpoint, f"The remote worker at {endpoint} lends no device.")
         self.register(registry)
+        count = self.reg_dev_count(registry)
+        return tuple(self.reg_dev_get(registry, index) for index in range(count))
 
     def serve_rpc(self, endpoint: str, threads: int) -> None:
         """Lend this process's CPU to others as an RPC device; returns when the server ends."""
@@ -134,22 +225,10 @@ class Ggml:
         cpu = next(
             handle
             for handle in (self.dev_get(index) for index in range(self.dev_count()))
-            if _KINDS.get(self.dev_type(handle)) == "cpu"
+            if self.kind_of(handle) == "cpu"
         )
         start(endpoint.encode(), None, threads, 1, (_POINTER * 1)(cpu))
 
 
 def _text(raw: bytes | None) -> str:
     return (raw or b"").decode(errors="replace")
-
-
-def _make_sure_of_answer(endpoint: str) -> None:
-    """Connect once by ourselves: ggml aborts the process where nobody answers."""
-    host, _, port = endpoint.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), _CONNECT_S).close()
-    except (OSError, ValueError) as error:
-        raise ConnectionError(
-            f"No ggml RPC server answers at {endpoint} ({error}). Start one there, or correct the "
-            "address (host:port)."
-        ) from None

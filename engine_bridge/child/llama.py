@@ -29,10 +29,9 @@ from engine_bridge.child.ggml import Ggml
 from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import (
     fill_context_params,
-    fill_fast_vocab,
-    fill_model_params,
     flash_made,
 )
+from engine_bridge.child.placement import ModelParams
 from engine_bridge.settings.config import EngineConfig
 
 BINDING_VERSION: str = _binding.__version__
@@ -92,10 +91,12 @@ def can_measure_memory() -> bool:
 class Model:
     """Weights and vocabulary of one GGUF file. Close it after its contexts."""
 
-    def __init__(self, handle: Any, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
+    def __init__(self, handle: Any, native: ModelParams, log: list[str]) -> None:  # noqa: ANN401
         """Take over ``handle``; use ``load``."""
         self.handle = handle
-        self.config = config
+        self.config = native.config
+        self._native = native
+        GGML.hold_workers(native.workers)
         self.log = log
         self._vocab = LIB.llama_model_get_vocab(handle)
         self.vocab: int = LIB.llama_vocab_n_tokens(self._vocab)
@@ -138,6 +139,7 @@ class Model:
         Raises:
             LoadCancelledError: If ``on_progress`` returned False.
             LlamaError: If llama.cpp cannot load it, with its words.
+            PlacementError: If a device or buffer type is not there; check it before.
         """
         cancelled = False
 
@@ -147,39 +149,33 @@ class Model:
             cancelled = cancelled or not goes_on
             return goes_on
 
-        callback = LIB.llama_progress_callback(progressed)
-        params = LIB.llama_model_default_params()
-        fill_model_params(params, config, no_alloc=no_alloc)
-        params.progress_callback = callback
-        overrides = None  # kept alive until the load is over
-        if fast_vocab is not None:
-            overrides = (LIB.llama_model_kv_override * 3)()
-            fill_fast_vocab(overrides, *fast_vocab)
-            params.kv_overrides = overrides
+        native = ModelParams(config, LIB, GGML, no_alloc=no_alloc, fast_vocab=fast_vocab)
+        params = native.struct
+        params.progress_callback = LIB.llama_progress_callback(progressed)
         handle = LIB.llama_model_load_from_file(os.fsencode(path), params) if quiet else None
         log = CapturedLog()
         if handle is None:
             with LOG.captured() as log:
                 handle = LIB.llama_model_load_from_file(os.fsencode(path), params)
-        del overrides
         if cancelled:
             if handle is not None:
                 LIB.llama_model_free(handle)
             raise LoadCancelledError("The load was cancelled.")
         if handle is None:
             raise LlamaError(log.cause or "llama.cpp gave no reason.")
-        return cls(handle, config, log.lines)
+        return cls(handle, native, log.lines)
 
     def close(self) -> None:
         """Free the weights."""
         if self.handle is not None:
             LIB.llama_model_free(self.handle)
+            GGML.release_workers(self._native.workers)
             self.handle = None
 
     @property
     def n_gpu_layers(self) -> int:
-        """Layers on a GPU, the output layer counted as one; 0 without a GPU device."""
-        if not any(device.kind in ("gpu", "igpu") for device in GGML.devices()):
+        """Layers on a GPU, the output layer counted as one; 0 without a device for them."""
+        if not self._native.devices:
             return 0
         wanted, most = self.config.n_gpu_layers, self.layers + 1
         return most if isinstance(wanted, str) else min(wanted, most)

@@ -16,43 +16,28 @@ from engine_bridge.settings.config import EngineConfig
 _FLASH_SAID = re.compile(r"Flash Attention (enabled|not supported)")
 _LOAD_MODES = {"auto": -1, "none": 0, "mmap": 1, "mlock": 2, "mmap+mlock": 3, "dio": 4}
 _FLASH = {"auto": -1, "off": 0, "on": 1}
-_SPLIT_BY_LAYER = 1  # enum llama_split_mode
-_LAZY_AUTO = 1  # enum llama_lazy_mode
-_OVERRIDE_INT, _OVERRIDE_STR = 0, 3  # enum llama_model_kv_override_type
+_SPLIT_MODES = {"none": 0, "layer": 1, "row": 2, "tensor": 3}
+_LAZY_MODES = {"off": 0, "auto": 1, "on": 2}
 
 
 def fill_model_params(params: Any, config: EngineConfig, *, no_alloc: bool) -> None:  # noqa: ANN401
-    """Fill a ``llama_model_params``, all but its callback and overrides."""
+    """Fill a ``llama_model_params``, all but its callback and what ``placement`` points to."""
     params.devices = None  # all of them
     params.tensor_buft_overrides = None
     layers = config.n_gpu_layers
     params.n_gpu_layers = -1 if isinstance(layers, str) else layers
-    params.split_mode = _SPLIT_BY_LAYER
+    params.split_mode = _SPLIT_MODES[config.split_mode]
     params.load_mode = _LOAD_MODES["none" if no_alloc else config.load_mode]
-    params.lazy_mode = _LAZY_AUTO
-    params.main_gpu = 0
+    params.lazy_mode = _LAZY_MODES[config.lazy_mode]
+    params.main_gpu = config.main_gpu
     params.tensor_split = None
     params.kv_overrides = None
     params.vocab_only = False
     params.check_tensors = False
-    params.use_extra_bufts = True
-    params.no_host = False
+    params.use_extra_bufts = config.repack
+    params.no_host = config.no_host
     params.no_alloc = no_alloc
-    params.load_mtp = False
-
-
-def fill_fast_vocab(overrides: Any, architecture: str, size: int) -> None:  # noqa: ANN401
-    """Fill three ``llama_model_kv_override`` so that no vocabulary is built.
-
-    Args:
-        overrides: An array of three, zeroed; the last one's empty key ends the list.
-        architecture: ``general.architecture`` of the file.
-        size: Tokens the model is to believe it has.
-    """
-    overrides[0].tag, overrides[0].key = _OVERRIDE_STR, b"tokenizer.ggml.model"
-    overrides[0].value.val_str = b"none"
-    overrides[1].tag, overrides[1].key = _OVERRIDE_INT, f"{architecture}.vocab_size".encode()
-    overrides[1].value.val_i64 = size
+    params.load_mtp = config.uses_mtp
 
 
 def fill_context_params(params: Any, config: EngineConfig) -> None:  # noqa: ANN401
@@ -60,7 +45,7 @@ def fill_context_params(params: Any, config: EngineConfig) -> None:  # noqa: ANN
     params.n_ctx = config.pool_tok
     params.n_batch, params.n_ubatch = config.batch_tok, config.ubatch_tok
     params.n_seq_max = config.slots
-    params.n_rs_seq = 0
+    params.n_rs_seq = config.rollback_tok
     params.n_outputs_max = config.outputs_max
     params.n_outputs_max_per_seq = config.outputs_per_slot
     params.n_threads, params.n_threads_batch = threads_of(config)
