@@ -167,6 +167,8 @@ def _draft_layers(s: Situation) -> str:
 def _layers(s: Situation) -> str:
     if not s.has_gpu:
         return "no GPU in this build: every layer runs on the CPU"
+    if s.effective is not None and s.effective.placement:
+        return s.effective.placement
     if s.effective is not None and s.model is not None:
         return f"{s.effective.n_gpu_layers} of {s.model.layers + 1} are on the GPU now"
     return ""

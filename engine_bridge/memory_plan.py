@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem
 
 
@@ -81,6 +82,9 @@ class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         threads_batch: Prefill threads.
         outputs_max: Logit rows the context was built for.
         can_shift: Whether a full slot could drop earlier tokens and go on.
+        placed: The values that ``auto`` came to where layers are placed; empty where nothing was
+            left to it, or there is no board.
+        placement: What was placed and why, a sentence or two; empty where ``placed`` is.
     """
 
     ctx_per_slot_tok: int
@@ -95,6 +99,8 @@ class EffectiveConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads_batch: int
     outputs_max: int
     can_shift: bool = True
+    placed: dict[str, Value] = {}
+    placement: str = ""
 
 
 class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

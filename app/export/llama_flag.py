@@ -28,6 +28,18 @@ class Situation:
     program: str
 
 
+def situation_of(
+    config: EngineConfig,
+    effective: EffectiveConfig | None,
+    facts: ModelFacts | None,
+    program: str,
+) -> Situation:
+    """The situation with what ``auto`` came to in place of ``auto``, where layers are placed."""
+    if effective is not None and effective.placed:
+        config = config.with_values(dict(effective.placed))
+    return Situation(config, effective, facts, program)
+
+
 @dataclass(frozen=True)
 class Flag:
     """How some settings are said.

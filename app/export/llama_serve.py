@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.export import llama_flags
 from app.export.dialect import Export, written
-from app.export.llama_flag import Situation
+from app.export.llama_flag import situation_of
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
@@ -20,7 +20,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama serve`` command line."""
-    situation = Situation(config, effective, facts, TARGET)
+    situation = situation_of(config, effective, facts, TARGET)
     return written(
         TARGET,
         ("llama", "serve", *llama_flags.words(situation)),

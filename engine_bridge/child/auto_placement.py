@@ -12,8 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
+
 from engine_bridge.child.memory_shape import HOST, MemoryShape
 from engine_bridge.child.room import Room, gib_text
+from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -22,6 +25,7 @@ from engine_bridge.settings.domain import Value
 TryOut: TypeAlias = Callable[[EngineConfig], MemoryShape]
 # Guesses on a straight line before the range is halved instead.
 _STRAIGHT_GUESSES = 3
+_DRAFT_KEY = "draft_n_gpu_layers"
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,37 @@ class Placed:
     def applied_to(self, config: EngineConfig) -> EngineConfig:
         """``config`` with what was chosen."""
         return config.with_values(dict(self.values)) if self.values else config
+
+    def keeps(self, before: Placed) -> bool:
+        """Whether the weights of the model itself lie as they did ``before``."""
+        keys = (self.values.keys() | before.values.keys()) - {_DRAFT_KEY}
+        return all(self.values.get(key) == before.values.get(key) for key in keys)
+
+    def with_more(self, more: Placed) -> Placed:
+        """This, and what was chosen besides."""
+        sentence = " ".join(filter(None, (self.sentence, more.sentence)))
+        return Placed(self.values | more.values, sentence)
+
+
+def told_of(effective: EffectiveConfig, placed: Placed) -> EffectiveConfig:
+    """``effective`` with what became of ``auto``."""
+    return msgspec.structs.replace(effective, placed=dict(placed.values), placement=placed.sentence)
+
+
+def placed_in(effective: EffectiveConfig) -> Placed:
+    """What became of ``auto`` there."""
+    return Placed(dict(effective.placed), effective.placement)
+
+
+def kept_placement(effective: EffectiveConfig, config: EngineConfig) -> Placed:
+    """What was chosen for the weights that are loaded, as far as it says something of ``config``.
+
+    A draft model that is to come is not placed yet.
+    """
+    values = dict(effective.placed)
+    if not _leaves_draft_open(config):
+        values.pop(_DRAFT_KEY, None)
+    return Placed(values, effective.placement)
 
 
 def leaves_placement_open(config: EngineConfig) -> bool:
@@ -99,11 +134,11 @@ class _Search:
 
     def over_the_draft(self) -> Placed:
         """The layers of the target are given; the draft model goes along or stays off."""
-        along: dict[str, Value] = {"draft_n_gpu_layers": "all"}
+        along: dict[str, Value] = {_DRAFT_KEY: "all"}
         if self._excess(along) <= 0:
             return Placed(along)
         why = self._why_not(along, "on a board it")
-        return Placed({"draft_n_gpu_layers": 0}, f"The draft model runs on the CPU: {why}.")
+        return Placed({_DRAFT_KEY: 0}, f"The draft model runs on the CPU: {why}.")
 
     def _experts_on_cpu(self) -> Placed | None:
         """All layers on the boards but the experts of the first ones, as few as do."""
@@ -151,7 +186,7 @@ class _Search:
         if n_cpu_moe:
             values["n_cpu_moe"] = n_cpu_moe
         if self._has_open_draft:
-            values["draft_n_gpu_layers"] = draft_layers
+            values[_DRAFT_KEY] = draft_layers
         return values
 
     def _shape(self, values: dict[str, Value]) -> MemoryShape:

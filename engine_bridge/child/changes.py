@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine_bridge.child.draft_model import DraftModel
-from engine_bridge.child.engine import Engine, EngineLostError
+from engine_bridge.child.engine import Engine, EngineLostError, WeightsMoveError
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.loader import Loaded, LoadEnded, LoadJob, RoomWanted
 from engine_bridge.child.reports import Reports
@@ -258,6 +258,8 @@ class Changes:
     ) -> None:
         try:
             self._apply_now(command, engine, cost, draft)
+        except WeightsMoveError:
+            self._start(command)
         except CannotLoadError as error:
             self._refuse(command, error.problem)
         except EngineLostError as error:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from engine_bridge.child.allocated import allocated
+from engine_bridge.child.auto_placement import Placed, told_of
 from engine_bridge.child.batcher import Batcher
 from engine_bridge.child.carried import Carried
 from engine_bridge.child.draft_model import DraftModel
@@ -21,7 +24,7 @@ from engine_bridge.child.loader import (
 )
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.measure import StepMeter, kv_reads_of
-from engine_bridge.child.memory_check import memory_problem
+from engine_bridge.child.memory_check import check_memory
 from engine_bridge.child.threads import threads_of
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event
@@ -41,6 +44,10 @@ class EngineLostError(Exception):
         """Lost for ``problem``."""
         super().__init__(problem.message)
         self.problem = problem
+
+
+class WeightsMoveError(Exception):
+    """The change fits only with the weights placed otherwise, which takes a load."""
 
 
 class Engine:
@@ -67,6 +74,7 @@ class Engine:
         self._model = loaded.model
         self._context = loaded.context
         self.draft = loaded.draft
+        self._placed = loaded.placed
         meter = StepMeter(loaded.weights, loaded.kv, clock())
         meter.draft = None if self.draft is None else self.draft.reads
         self.batcher = Batcher(
@@ -112,14 +120,11 @@ class Engine:
         Raises:
             CannotLoadError: If the change is refused; the engine goes on with what it had.
             EngineLostError: If then the old context cannot be had either.
+            WeightsMoveError: If it takes a load; nothing has changed then.
         """
         begin_ns = clock()
         draft = new_draft or (self.draft if config.draft is not None else None)
-        problem = rule_problem(config, self.facts) or memory_problem(
-            self.facts, config, self.memory, None if draft is None else draft.facts
-        )
-        if problem is not None:
-            raise CannotLoadError(problem)
+        placed = self._check(config, draft)
         old_draft = self.draft
         if old_draft is not None:
             old_draft.drop_context()
@@ -129,7 +134,21 @@ class Engine:
             self._replace_contexts(config, draft)
         if old_draft is not None and old_draft is not draft:
             old_draft.close()
+        self._placed = placed
         self.memory = self._measured((clock() - begin_ns) / 1e9)
+
+    def _check(self, config: EngineConfig, draft: DraftModel | None) -> Placed:
+        """Where the layers of ``config`` lie, which are those that are loaded."""
+        problem = rule_problem(config, self.facts)
+        if problem is not None:
+            raise CannotLoadError(problem)
+        draft_facts = None if draft is None else draft.facts
+        checked = check_memory(self.facts, config, self.memory, draft_facts, keeps_model=True)
+        if checked.problem is not None:
+            raise CannotLoadError(checked.problem)
+        if checked.moves_weights:
+            raise WeightsMoveError
+        return checked.placed
 
     def _replace_contexts(self, config: EngineConfig, draft: DraftModel | None) -> None:
         carried = self.batcher.packed()
@@ -205,7 +224,10 @@ class Engine:
         if not can_measure_memory():
             return memory_from_log(self._context, self.config, seconds, draft)
         state = self.batcher.meter.kv.state_bytes * self._context.sequences
-        return allocated(self._context, self.config, seconds, round(state), draft)
+        memory = allocated(self._context, self.config, seconds, round(state), draft)
+        assert memory.effective is not None
+        effective = told_of(memory.effective, self._placed)
+        return msgspec.structs.replace(memory, effective=effective)
 
 
 def _lost(error: CannotLoadError) -> EngineLostError:

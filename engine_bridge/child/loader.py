@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine_bridge.child.auto_placement import Placed
 from engine_bridge.child.draft_model import DraftModel, read_draft
 from engine_bridge.child.llama import Context, LlamaError, LoadCancelledError, Model
 from engine_bridge.child.load_faults import (
@@ -23,7 +24,9 @@ from engine_bridge.child.load_faults import (
     without_vocabulary,
 )
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
-from engine_bridge.child.memory_check import memory_problem
+from engine_bridge.child.memory_check import check_memory
+from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.child.planner import OutdatedError
 from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
 from engine_bridge.child.threads import threads_problem
@@ -54,6 +57,7 @@ class Loaded:
         seconds: How long the load took.
         stamp: What tells whether the file is still the same one.
         draft: Its draft model with a context, None without one.
+        placed: What became of the layers that were left to ``auto``.
     """
 
     config: EngineConfig
@@ -66,6 +70,7 @@ class Loaded:
     seconds: float
     stamp: Stamp
     draft: DraftModel | None = None
+    placed: Placed = field(default_factory=Placed)
 
     def close(self) -> None:
         """Free contexts and weights."""
@@ -118,6 +123,7 @@ class LoadJob:
     is_started: bool = False
     _running: MemoryPlan | None = None
     _proven: frozenset[Stamp] = frozenset()
+    _placed: Placed = field(default_factory=Placed)
     _look: Look = field(default_factory=Look)
     _room: threading.Event = field(default_factory=threading.Event)
     _told_s: float = 0.0
@@ -193,6 +199,7 @@ class LoadJob:
                 seconds=time.perf_counter() - begin_s,
                 stamp=stamp,
                 draft=draft_model,
+                placed=self._placed,
             )
         except BaseException:
             if draft_model is not None:
@@ -238,9 +245,22 @@ class LoadJob:
 
     def _make_sure_of_memory(self, facts: ModelFacts, draft: ModelFacts | None) -> None:
         """Refuse what can never fit; where only both together do not, let the old one go."""
-        problem = memory_problem(facts, self.config, self._running, draft)
-        if problem is not None:
-            raise CannotLoadError(problem)
+        try:
+            checked = check_memory(
+                facts,
+                self.config,
+                self._running,
+                draft,
+                keeps_model=self._has_target,
+                is_outdated=lambda: self.is_cancelled,
+            )
+        except OutdatedError:
+            raise cancelled() from None
+        if checked.problem is not None:
+            raise CannotLoadError(checked.problem)
+        self._placed = checked.placed
+        if checked.moves_weights:
+            self.keeps_model = False
         self._stop_ifcancelled()
         if self._running is None or self._fits_beside(facts, draft):
             return
@@ -252,15 +272,23 @@ class LoadJob:
 
     def _fits_beside(self, facts: ModelFacts, draft: ModelFacts | None) -> bool:
         """Whether there is room for what is loaded beside all that runs."""
-        if self._has_target and draft is not None and self.config.draft is not None:
-            return memory_problem(draft, self.config.draft, None) is None
-        return memory_problem(facts, self.config, None, draft) is None
+        config = self._placed_config
+        if self._has_target and draft is not None and config.draft is not None:
+            return check_memory(draft, config.draft, None).problem is None
+        return check_memory(facts, config, None, draft).problem is None
+
+    @property
+    def _placed_config(self) -> EngineConfig:
+        """The configuration with numbers in place of what was left to ``auto``."""
+        return self._placed.applied_to(self.config)
 
     def _load_weights(self, facts: ModelFacts, share: float) -> Model:
         """Load the target, which is ``share`` of the whole load."""
         try:
             model = Model.load(
-                facts.path, self.config, on_progress=lambda done: self._on_weights(share * done)
+                facts.path,
+                self._placed_config,
+                on_progress=lambda done: self._on_weights(share * done),
             )
         except LoadCancelledError:
             raise cancelled() from None
@@ -273,14 +301,15 @@ class LoadJob:
 
     def _load_draft(self, draft: GgufModel, stamp: Stamp, of_all: float) -> DraftModel:
         """Load the draft model, ``of_all`` of the load done before it."""
-        assert self.config.draft is not None
+        config = self._placed_config.draft
+        assert config is not None
         facts = draft.facts
 
         def progressed(done: float) -> bool:
             return self._on_weights(of_all + (1.0 - of_all) * done, _DRAFT_STAGE)
 
         try:
-            model = Model.load(facts.path, self.config.draft, on_progress=progressed)
+            model = Model.load(facts.path, config, on_progress=progressed)
         except LoadCancelledError:
             raise cancelled() from None
         except LlamaError as error:
@@ -342,9 +371,13 @@ def make_context(model: Model, config: EngineConfig) -> Context:
     Raises:
         CannotLoadError: If llama.cpp refuses; with its words.
     """
+    context: Context | None = None
     try:
-        return Context.create(model, config)
+        context = Context.create(model, config)
+        attach_mtp(context, config)
     except LlamaError as error:
+        if context is not None:
+            context.close()
         raise CannotLoadError(
             Problem(
                 ("ctx_per_slot_tok", "slots", "cache_type_k", "cache_type_v", "flash_attn"),
@@ -352,6 +385,7 @@ def make_context(model: Model, config: EngineConfig) -> Context:
                 "slots or a smaller cache type.",
             )
         ) from None
+    return context
 
 
 def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) -> Context:

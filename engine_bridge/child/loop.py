@@ -12,14 +12,15 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from engine_bridge.child import llama
+from engine_bridge.child.build_facts import system_info
 from engine_bridge.child.changes import Changes
 from engine_bridge.child.inbox import Arrived, Inbox
 from engine_bridge.child.loader import LoadEnded, RoomWanted
+from engine_bridge.child.planner_thread import Running
 from engine_bridge.child.prompts import Renderer
 from engine_bridge.child.reports import MeasurePeak, Reports
 from engine_bridge.child.requests import Requests
 from engine_bridge.child.template_check import TemplateChecker
-from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import (
     PROTOCOL_VERSION,
     Apply,
@@ -87,7 +88,7 @@ class EngineLoop:
                 pid=os.getpid(),
                 clock_ns=self._clock(),
                 binding_version=llama.BINDING_VERSION,
-                system_info=llama.system_info(),
+                system_info=system_info(),
                 devices=llama.GGML.devices(),
                 has_rpc=llama.has_rpc(),
             )
@@ -112,10 +113,10 @@ class EngineLoop:
         """Whether streams run."""
         return self._requests.is_busy
 
-    def running(self) -> tuple[tuple[str, ...], MemoryPlan | None]:
-        """Paths of the loaded model and of its draft model, and what they occupy."""
+    def running(self) -> Running:
+        """What the engine runs."""
         engine = self._requests.engine
-        return ((), None) if engine is None else (engine.paths, engine.memory)
+        return Running() if engine is None else Running(engine.paths, engine.memory, engine.config)
 
     def close(self) -> None:
         """End the worker threads and free everything."""

@@ -6,10 +6,12 @@ comes first. Knows when a rough answer will do; the exact one is the planner's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import psutil
 
+from engine_bridge.child.auto_placement import Placed, placed_in
 from engine_bridge.child.llama import GGML, can_measure_memory
 from engine_bridge.child.planner import Planner, PlanRefusedError
 from engine_bridge.memory_plan import MemoryPlan
@@ -24,34 +26,62 @@ _REST_BYTES = 2 << 30
 _F16_BITS = 16
 
 
-def memory_problem(
+@dataclass(frozen=True)
+class Checked:
+    """What the check says.
+
+    Attributes:
+        problem: Why the configuration does not fit, or None.
+        placed: What became of the layers that were left to ``auto``.
+        moves_weights: It fits only with the weights placed otherwise than those that run.
+    """
+
+    problem: Problem | None = None
+    placed: Placed = field(default_factory=Placed)
+    moves_weights: bool = False
+
+
+def check_memory(
     facts: ModelFacts,
     config: EngineConfig,
     running: MemoryPlan | None,
     draft: ModelFacts | None = None,
-) -> Problem | None:
-    """Why ``config`` does not fit, or None.
+    *,
+    keeps_model: bool = False,
+    is_outdated: Callable[[], bool] = lambda: False,
+) -> Checked:
+    """Ask whether ``config`` fits, and where its layers go.
 
     Args:
         facts: The model.
         config: What is to run, its rules checked.
         running: What the engine occupies now and would give back.
         draft: Its draft model, None without one.
+        keeps_model: The weights that run are to stay.
+        is_outdated: Whether nobody waits for the answer any more.
+
+    Raises:
+        OutdatedError: If nobody does.
     """
     models = [(facts, config)]
     if draft is not None and config.draft is not None:
         models.append((draft, config.draft))
     if _fit_easily(models) or not can_measure_memory():
-        return None
-    planner = Planner()
+        return Checked()
+    planner = Planner(is_outdated=is_outdated)
     try:
-        plan = planner.plan(config, running)
+        plan = planner.plan(config, running, keeps_model=keeps_model)
     except PlanRefusedError as error:
-        return error.problem
+        return Checked(error.problem)
     finally:
         planner.close()
     errors = [p for p in plan.problems if p.severity is Severity.ERROR]
-    return errors[0] if errors else None
+    placed = Placed() if plan.effective is None else placed_in(plan.effective)
+    before = (
+        Placed() if running is None or running.effective is None else placed_in(running.effective)
+    )
+    moves = keeps_model and not placed.keeps(before)
+    return Checked(errors[0] if errors else None, placed, moves)
 
 
 def _fit_easily(models: Sequence[tuple[ModelFacts, EngineConfig]]) -> bool:

@@ -35,11 +35,13 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         config: What to plan.
         running: What the engine occupies now.
         only_look: Plan nothing; read the file as a load does, vocabulary included.
+        keeps_model: The weights that run stay where they are, as long as that fits.
     """
 
     config: EngineConfig
     running: MemoryPlan | None = None
     only_look: bool = False
+    keeps_model: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -103,12 +105,15 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
         return Refusal(str(error))
     # Only now llama.cpp is loaded: a file that is no model never gets near it.
     planning = importlib.import_module("engine_bridge.child.planner")
-    _limit(has_boards=len(planning.memory_now()) > 1)
+    memory = planning.memory_now()
+    _limit(has_boards=len(memory) > 1)
     if asked.only_look:
         return _look(asked.config)
-    planner = planning.Planner()
+    # Counted before this process was limited, as the engine will find it.
+    planner = planning.Planner(memory=lambda: memory)
     try:
-        return Answer(planner.plan(asked.config, asked.running), facts)
+        plan = planner.plan(asked.config, asked.running, keeps_model=asked.keeps_model)
+        return Answer(plan, facts)
     except planning.PlanRefusedError as refused:
         return Refusal(refused.problem.message)
     finally:

@@ -7,28 +7,27 @@ Knows rules, room and repairs; the pretended load is ``dry_model``'s, its moment
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from engine_bridge.child.allocated import memory_now
+from engine_bridge.child.auto_placement import Placed, kept_placement, place, told_of
 from engine_bridge.child.breakdown import NotSupportedError
 from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
 from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import LlamaError
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
+from engine_bridge.child.smaller import NoTrialError, nearest_that_fits
 from engine_bridge.gguf_file import GgufError, GgufModel
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
-from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig, pad_context_tok
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, Severity, errors_of, problems_of
-
-# A context below this is no repair; another one is offered instead.
-_LEAST_CTX_TOK = 512
-_REPAIR_RUNS = 4
 
 
 class PlanRefusedError(Exception):
@@ -44,6 +43,10 @@ class PlanRefusedError(Exception):
         self.problem = problem
 
 
+class OutdatedError(Exception):
+    """Nobody waits for this plan any more."""
+
+
 class _Pair(NamedTuple):
     """A target, and the draft model that is to draft for it."""
 
@@ -54,8 +57,20 @@ class _Pair(NamedTuple):
 class Planner:
     """Keeps dry models and asks them for contexts. For one thread; close it there."""
 
-    def __init__(self) -> None:
-        """Know no model yet."""
+    def __init__(
+        self,
+        memory: Callable[[], tuple[DeviceFacts, ...]] | None = None,
+        is_outdated: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Know no model yet.
+
+        Args:
+            memory: Devices with their free memory at that moment; by default the machine's.
+            is_outdated: Whether nobody waits for the answer any more; asked between dry runs of a
+                search.
+        """
+        self._memory = memory
+        self._is_outdated = is_outdated
         self._target = KeptModel()
         self._draft = KeptModel()
         self._draft_check = DraftCheck()
@@ -73,7 +88,9 @@ class Planner:
         """
         return self._read(path).facts
 
-    def plan(self, config: EngineConfig, running: MemoryPlan | None = None) -> MemoryPlan:
+    def plan(
+        self, config: EngineConfig, running: MemoryPlan | None = None, *, keeps_model: bool = False
+    ) -> MemoryPlan:
         """Plan ``config``.
 
         A configuration that breaks a rule is not tried, since the engine might abort: its plan has
@@ -82,9 +99,11 @@ class Planner:
         Args:
             config: Any configuration.
             running: What the engine occupies now and would give back; None if nothing runs.
+            keeps_model: The weights that run stay where they are, as long as that fits.
 
         Raises:
             PlanRefusedError: If the file is no model, or the engine refuses it.
+            OutdatedError: If nobody waits for the answer any more.
         """
         begin_s = time.perf_counter()
         gguf = self._read(config.model_path)
@@ -95,15 +114,38 @@ class Planner:
         if refused is not None or errors_of(config, gguf.facts):
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
-        room = Room(memory_now(), running)
-        pair = _Pair(gguf, draft)
-        shape, effective = self._run(pair, config, room.memory)
-        short = problem_of_room(shape, room, config)
+        memory = memory_now() if self._memory is None else self._memory()
+        room = Room(memory, running, config.fit_margin_mib)
+        pair, kept = _Pair(gguf, draft), running if keeps_model else None
+        placed, shape, effective = self._placed(pair, config, room, kept)
+        wanted = placed.applied_to(config)
+        short = problem_of_room(shape, room, wanted)
         if short is not None:
-            fix = self._repair(pair, config, shape, room)
+            fix = self._repair(pair, wanted, room)
             problems = _with_first(problems, msgspec.structs.replace(short, fix=fix))
+        effective = told_of(effective, placed)
         seconds = time.perf_counter() - begin_s
         return MemoryPlan(shape.bytes, shape.devices, effective, short is None, problems, seconds)
+
+    def _placed(
+        self, pair: _Pair, config: EngineConfig, room: Room, kept: MemoryPlan | None
+    ) -> tuple[Placed, MemoryShape, EffectiveConfig]:
+        """Where the layers go: where they are, if that fits, else where they fit best."""
+        facts = pair.target.facts
+
+        def tried(candidate: EngineConfig) -> MemoryShape:
+            self._stop_if_outdated()
+            return self._run(pair, candidate, room.memory)[0]
+
+        if kept is not None and kept.effective is not None and kept.effective.placed:
+            placed = kept_placement(kept.effective, config)
+            placed = placed.with_more(place(placed.applied_to(config), facts, room, tried))
+            shape, effective = self._run(pair, placed.applied_to(config), room.memory)
+            if not room.is_any_board_short(shape):
+                return placed, shape, effective
+        placed = place(config, facts, room, tried)
+        shape, effective = self._run(pair, placed.applied_to(config), room.memory)
+        return placed, shape, effective
 
     def _read(self, path: str) -> GgufModel:
         try:
@@ -136,27 +178,25 @@ class Planner:
             raise PlanRefusedError(as_draft_problem(error.problem, config)) from None
         return shape.with_draft(drafts), effective
 
-    def _repair(
-        self, pair: _Pair, config: EngineConfig, shape: MemoryShape, room: Room
-    ) -> dict[str, Value]:
-        """The largest context that fits, tried out; else fewer layers on the boards, untried."""
-        facts = pair.target.facts
-        tried = [(_ctx_of(config), shape)]
-        for _ in range(_REPAIR_RUNS):
-            tokens = _useful(room.tokens_that_fit(tried), config, facts)
-            if tokens < _LEAST_CTX_TOK or tokens == tried[-1][0]:
-                break
-            fix = _ctx_fix(config, tokens)
-            candidate = config.with_values(dict(fix))
-            if errors_of(candidate, facts):
-                break
-            shape, _ = self._run(pair, candidate, room.memory)
-            if problem_of_room(shape, room, candidate) is None:
-                return fix
-            tried.append((tokens, shape))
-        shape = tried[0][1]
-        layers = room.layers_that_fit(shape, facts.layers)
-        return {} if layers is None else {"n_gpu_layers": layers}
+    def _repair(self, pair: _Pair, config: EngineConfig, room: Room) -> dict[str, Value]:
+        """The nearest smaller configuration that fits; empty where the search was given up."""
+
+        def tried(candidate: EngineConfig) -> MemoryShape:
+            self._stop_if_outdated()
+            # A configuration without the draft model is tried without it.
+            try:
+                return self._run(pair, candidate, room.memory)[0]
+            except PlanRefusedError as error:
+                raise NoTrialError from error
+
+        try:
+            return nearest_that_fits(config, pair.target.facts, room, tried)
+        except OutdatedError:
+            return {}
+
+    def _stop_if_outdated(self) -> None:
+        if self._is_outdated():
+            raise OutdatedError
 
 
 def _asked(
@@ -179,26 +219,6 @@ def _asked(
         ) from None
     except NotSupportedError as error:
         raise PlanRefusedError(Problem(("model_path",), str(error))) from None
-
-
-def _useful(tokens: int, config: EngineConfig, facts: ModelFacts) -> int:
-    """``tokens`` rounded down to what llama.cpp makes contexts of, and to what a slot can use."""
-    trained = pad_context_tok(facts.ctx_train_tok) or tokens
-    most = trained * config.slots if _has_own_pool_size(config) else trained
-    return min(tokens, most) // CONTEXT_PAD_TOK * CONTEXT_PAD_TOK
-
-
-def _has_own_pool_size(config: EngineConfig) -> bool:
-    return config.kv_unified and config.ctx_total_tok != "auto"
-
-
-def _ctx_of(config: EngineConfig) -> int:
-    """The number that makes the pool larger or smaller."""
-    return config.pool_tok if _has_own_pool_size(config) else config.ctx_per_slot_tok
-
-
-def _ctx_fix(config: EngineConfig, tokens: int) -> dict[str, Value]:
-    return {"ctx_total_tok" if _has_own_pool_size(config) else "ctx_per_slot_tok": tokens}
 
 
 def _with_first(problems: tuple[Problem, ...], new: Problem) -> tuple[Problem, ...]:

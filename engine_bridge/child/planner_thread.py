@@ -13,16 +13,18 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 import engine_bridge
 from engine_bridge.child.plan_once import Refusal, Request, read_answer
-from engine_bridge.child.planner import Planner, PlanRefusedError
+from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.cost import keeps_model
 from engine_bridge.settings.rules import Problem
 
 # At 10 a second dry runs take up to 4 % of a stream's speed, at 30 up to 14 %.
@@ -31,6 +33,20 @@ _LEAST_INTERVAL_S = 0.1
 # starve it for seconds, and the loop would wait for it whenever it holds the interpreter's lock.
 _LOW_PRIORITY = 5
 _THROWAWAY_S = 60.0
+
+
+class Running(NamedTuple):
+    """What the engine runs.
+
+    Attributes:
+        paths: Files of the loaded model and of its draft model.
+        memory: What they occupy, None if there is none.
+        config: What they were loaded for.
+    """
+
+    paths: tuple[str, ...] = ()
+    memory: MemoryPlan | None = None
+    config: EngineConfig | None = None
 
 
 class PlannerThread:
@@ -46,15 +62,14 @@ class PlannerThread:
         sink: Callable[[Event], None],
         *,
         is_busy: Callable[[], bool],
-        running: Callable[[], tuple[tuple[str, ...], MemoryPlan | None]],
+        running: Callable[[], Running],
     ) -> None:
         """Start the thread.
 
         Args:
             sink: Takes events, from this thread.
             is_busy: Whether streams run; asked from this thread.
-            running: Paths of the loaded model and its draft model, and what the engine occupies;
-                asked from this thread.
+            running: What the engine runs; asked from this thread.
         """
         self._sink = sink
         self._is_busy = is_busy
@@ -84,13 +99,13 @@ class PlannerThread:
 
     def _work(self) -> None:
         _step_back()
-        planner = Planner()
+        planner = Planner(is_outdated=self._is_outdated)
         begun_s = -_LEAST_INTERVAL_S
         try:
             while (question := self._next(begun_s)) is not None:
                 begun_s = time.monotonic()
                 event = self._answer(planner, question)
-                if not self._is_stopping:
+                if event is not None and not self._is_stopping:
                     self._sink(event)
         finally:
             planner.close()
@@ -109,13 +124,21 @@ class PlannerThread:
                     return question
         return None
 
-    def _answer(self, planner: Planner, question: Plan) -> Event:
+    def _is_outdated(self) -> bool:
+        """Whether a newer question waits, so that a long search for this one is given up."""
+        return self._is_stopping or self._waiting is not None
+
+    def _answer(self, planner: Planner, question: Plan) -> Event | None:
         try:
-            known_paths, running = self._running()
-            if _files_of(question.config) <= set(known_paths):
-                plan = planner.plan(question.config, running)
+            running = self._running()
+            config = question.config
+            keeps = running.config is not None and keeps_model(running.config, config)
+            if _files_of(config) <= set(running.paths):
+                plan = planner.plan(config, running.memory, keeps_model=keeps)
             else:
-                plan = self._plan_stranger(question.config, running)
+                plan = self._plan_stranger(Request(config, running.memory, keeps_model=keeps))
+        except OutdatedError:
+            return None
         except PlanRefusedError as refused:
             return Refused("plan", question.plan_id, refused.problem)
         except Exception as error:  # a mistake of ours must not end all planning
@@ -124,11 +147,11 @@ class PlannerThread:
             return Refused("plan", question.plan_id, problem)
         return PlanReady(question.plan_id, plan)
 
-    def _plan_stranger(self, config: EngineConfig, running: MemoryPlan | None) -> MemoryPlan:
+    def _plan_stranger(self, question: Request) -> MemoryPlan:
         process = self._start_stranger()
         if process is None:
             raise PlanRefusedError(_stranger_problem("The engine is ending."))
-        request = msgspec.json.encode(Request(config, running))
+        request = msgspec.json.encode(question)
         try:
             answer, _ = process.communicate(request, timeout=_THROWAWAY_S)
         except subprocess.TimeoutExpired:
@@ -137,7 +160,7 @@ class PlannerThread:
         finally:
             with self._changed:
                 self._stranger = None
-        return _plan_in(answer, process.returncode, config)
+        return _plan_in(answer, process.returncode, question.config)
 
     def _start_stranger(self) -> subprocess.Popen[bytes] | None:
         """The throwaway process, where ``stop`` can find it; None once stopping."""

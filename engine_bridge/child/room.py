@@ -73,6 +73,14 @@ class Room:
             margin = min(margin, self.fit_margin_bytes)
         return need.needed + margin - device.free
 
+    def is_any_board_short(self, shape: MemoryShape) -> bool:
+        """Whether a board in use has not what is needed; host memory aside."""
+        return any(
+            self.missing_bytes(need) > 0
+            for need in shape.devices
+            if need.name != HOST and need.needed
+        )
+
     def excess_bytes(self, shape: MemoryShape) -> int:
         """By how much the worst board would miss the margin that ``auto`` leaves; 0 or less fits.
 
@@ -88,9 +96,7 @@ class Room:
         return [
             device.free - need.needed - self.fit_margin_bytes
             for need in shape.devices
-            if need.name != HOST
-            and need.needed
-            and (device := self._known(need.name)) is not None
+            if need.name != HOST and need.needed and (device := self._known(need.name)) is not None
         ]
 
     def _known(self, name: str) -> DeviceFacts | None:

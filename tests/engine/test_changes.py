@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from engine_bridge.child import llama, loader
+from engine_bridge.child.memory_check import Checked
 from engine_bridge.hardware.read_bandwidth import PeakRead
 from engine_bridge.protocol import (
     Applied,
@@ -350,24 +351,24 @@ class _Gate:
         self._open = threading.Semaphore(0)
         self._load = llama.Model.load
         self._beside = set[int]()
-        patch.setattr(loader, "memory_problem", self._memory_problem)
+        patch.setattr(loader, "check_memory", self._check_memory)
         patch.setattr(llama.Model, "load", self._wait)
 
     def next_one(self) -> None:
         """Let the next load through, whether it is there or comes later."""
         self._open.release()
 
-    def _memory_problem(
-        self, _: object, __: object, running: object, ___: object = None
-    ) -> Problem | None:
+    def _check_memory(
+        self, _: object, __: object, running: object, ___: object = None, **____: object
+    ) -> Checked:
         """A job beside a running model asks twice: whether it fits instead of it, and beside it."""
         me = threading.get_ident()
         if running is not None:
             self._beside.add(me)
         elif me in self._beside:
             self._beside.remove(me)
-            return Problem((), "not both")
-        return None
+            return Checked(Problem((), "not both"))
+        return Checked()
 
     def _wait(self, *args: Any, **rest: Any) -> llama.Model:
         self.waiting += 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine_bridge.child.planner_thread import PlannerThread
+from engine_bridge.child.planner_thread import PlannerThread, Running
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
@@ -52,7 +52,7 @@ def planning(
     running: MemoryPlan | None = None,
     is_busy: Callable[[], bool] = lambda: False,
 ) -> Iterator[PlannerThread]:
-    thread = PlannerThread(sink, is_busy=is_busy, running=lambda: ((str(loaded),), running))
+    thread = PlannerThread(sink, is_busy=is_busy, running=lambda: Running((str(loaded),), running))
     try:
         yield thread
     finally:
@@ -177,7 +177,7 @@ def test_that_a_file_that_is_no_model_is_refused(small_path: Path, tmp_path: Pat
 
 def test_that_a_mistake_of_ours_does_not_end_all_planning(small_path: Path) -> None:
     sink = Sink()
-    answers = iter([((str(small_path),), None)])
+    answers = iter([Running((str(small_path),))])
     thread = PlannerThread(sink, is_busy=lambda: False, running=lambda: next(answers))
     try:
         thread.request(question(1, small_path))
