@@ -17,11 +17,14 @@ from engine_bridge.settings.domain import (
     IntDomain,
     ListDomain,
 )
+from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Setting
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 from widgets.button_control import FlagControl, SegmentControl
 from widgets.control import Control
 from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.fader_scale import FaderScale
+from widgets.text_control import TextControl, WordsControl
 from widgets.value_text import value_with_unit
 
 # Up to this many words stand side by side; more become a fader with a menu.
@@ -99,4 +102,7 @@ _MAKERS: dict[type, Callable[[Setting, QWidget], Control]] = {
     ChoiceDomain: _make_choice,
     ListDomain: _make_list,
     FlagDomain: _make_flag,
+    ItemsDomain: WordsControl,
+    WordsDomain: WordsControl,
+    TextDomain: TextControl,
 }

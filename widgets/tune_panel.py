@@ -18,8 +18,8 @@ from widgets.setting_row import SettingRow
 from widgets.theme import set_role
 
 _FOLDED = (
-    Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.EXTRAS, Group.BATCH, Group.SAMPLING,
-    Group.MORE_SAMPLING,
+    Group.NGRAM, Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.EXTRAS, Group.BATCH,
+    Group.SAMPLING, Group.MORE_SAMPLING,
 )  # fmt: skip
 # Room that the scroll bar takes from the rows.
 _SCROLL_BAR_PX = 3 * STEP_PX

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine_bridge.settings.domain import FloatDomain
+from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Setting
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 
 
 def value_text(setting: Setting, value: object) -> str:
@@ -14,6 +16,8 @@ def value_text(setting: Setting, value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return _decimal_text(setting, value)
+    if isinstance(setting.domain, ItemsDomain | WordsDomain | TextDomain):
+        return next(iter(setting.domain.format(value).splitlines()), "none")
     if isinstance(value, tuple):
         return ", ".join(value) if value else "off"
     return str(value)

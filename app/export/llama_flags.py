@@ -11,11 +11,13 @@ from app.export import llama_extras, llama_placement
 from app.export.llama_caches import CACHES
 from app.export.llama_extras import EXTRAS
 from app.export.llama_flag import Flag, Situation, said
+from app.export.llama_more_sampling import MORE_SAMPLING
 from app.export.llama_placement import PLACEMENT, asks_for_absent_gpu
 from app.export.llama_sampling import SAMPLING
 from app.export.llama_speculation import DRAFT_KEYS, SPECULATION
 from app.quoting import has_stray_bytes
 from engine_bridge.settings.cache_type import CACHE_TYPES
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
 # Settings without a flag, each with the reason.
@@ -63,12 +65,19 @@ def notes(situation: Situation) -> tuple[str, ...]:
         )
     said.extend(llama_placement.notes(situation))
     said.extend(llama_extras.notes(situation))
-    said.append(
-        f"-fit off --cache-ram 0 -ctxcp 0 keep {program} to the memory shown here. Without the "
-        "last two it also keeps prompts and checkpoints in RAM (up to 8 GiB), which spares "
-        "conversations that come back the prefill."
-    )
+    said.append(_memory_note(config, program))
     return tuple(said)
+
+
+def _memory_note(config: EngineConfig, program: str) -> str:
+    kept = "without a limit" if config.cache_ram_mib < 0 else f"up to {config.cache_ram_mib:,} MiB"
+    if not config.cache_ram_mib and not config.ctx_checkpoints:
+        return f"-fit off --cache-ram 0 -ctxcp 0 keep {program} to the memory shown here."
+    return (
+        f"-fit off keeps {program} to the memory shown here. Beside it, it keeps prompts in RAM "
+        f"({kept}) and {config.ctx_checkpoints:,} checkpoints a slot, where a model needs them; "
+        "--cache-ram 0 -ctxcp 0 would forbid that. It does not look whether the memory is there."
+    )
 
 
 def not_carried(situation: Situation) -> dict[str, str]:
@@ -135,6 +144,7 @@ FLAGS: tuple[Flag, ...] = (
     said("-ub", "ubatch_tok"),
     Flag(("threads", "threads_batch"), _threads),
     *SAMPLING,
+    *MORE_SAMPLING,
     # The program would change what is not said to fit it into memory.
     Flag((), lambda _: ("-fit", "off")),
 )

@@ -11,6 +11,7 @@ from typing import Literal, Self
 import msgspec
 
 from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.spec_kinds import NGRAM_CACHE_TOK, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 # llama.cpp pads every context to this (GGML_PAD in src/llama-context.cpp).
@@ -39,6 +40,10 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spec_types: tuple[str, ...] = ()
     ngram_size_m: int = 48
     ngram_size_n: int = 12
+    ngram_min_hits: int = 1
+    ngram_mod_n_match: int = 24
+    ngram_mod_n_min: int = 48
+    ngram_mod_n_max: int = 64
     draft_model_path: str = ""
     draft_n_max: int = 3
     draft_n_min: int = 0
@@ -59,6 +64,11 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rpc_servers: tuple[str, ...] = ()
     kv_offload: bool = True
     op_offload: bool = True
+    cache_prompt: bool = True
+    cache_ram_mib: int = 8192
+    ctx_checkpoints: int = 32
+    checkpoint_min_step_tok: int = 8192
+    cache_reuse_tok: int = 0
     swa_full: bool = False
     context_shift: bool = False
     keep_tok: int = 0
@@ -162,8 +172,13 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def drafted_max_tok(self) -> int:
         """Most tokens that can be drafted for one stream in one step; 0 without speculation."""
-        by_ngram = self.ngram_size_m if "ngram-simple" in self.spec_types else 0
-        by_model = self.draft_n_max if "draft-simple" in self.spec_types else 0
+        by_ngram = max(
+            self.ngram_size_m if kinds_that_use("ngram_size_m", self.spec_types) else 0,
+            self.ngram_mod_n_max if "ngram-mod" in self.spec_types else 0,
+            NGRAM_CACHE_TOK if "ngram-cache" in self.spec_types else 0,
+        )
+        has_model = "draft-simple" in self.spec_types or self.uses_mtp
+        by_model = self.draft_n_max if has_model else 0
         return max(by_ngram, by_model)
 
     @property
@@ -188,6 +203,32 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             override_tensor=(),
             mmproj_path="",
             lora=(),
+        )
+
+    @property
+    def uses_mtp(self) -> bool:
+        """Whether layers of the model's own guess ahead; they are loaded then."""
+        return "draft-mtp" in self.spec_types
+
+    @property
+    def rollback_tok(self) -> int:
+        """States that a recurrent memory keeps of each sequence beside the newest.
+
+        llama-server asks for them with such drafts alone (``need_n_rs_seq`` in common/common.h);
+        with others it copies states.
+        """
+        return self.draft_n_max if self.uses_mtp else 0
+
+    @property
+    def mtp(self) -> Self | None:
+        """What the context of the model's own guessing layers is built with; None without them."""
+        if not self.uses_mtp:
+            return None
+        return msgspec.structs.replace(
+            self,
+            cache_type_k=self.draft_cache_type_k,
+            cache_type_v=self.draft_cache_type_v,
+            spec_types=(),
         )
 
     @property

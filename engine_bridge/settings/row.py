@@ -34,6 +34,7 @@ class Group(StrEnum):
 
     MODEL = "Model"
     MAIN = "Main"
+    NGRAM = "N-gram drafts"
     DRAFT = "Draft model"
     CACHE = "Caches"
     PLACEMENT = "Placement"

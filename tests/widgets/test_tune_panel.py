@@ -23,7 +23,9 @@ from widgets.tune_panel import TunePanel
 
 pytestmark = pytest.mark.gui
 LEFT = Qt.MouseButton.LeftButton
-FOLDED = (Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.BATCH, Group.SAMPLING)
+FOLDED = (
+    Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.BATCH, Group.SAMPLING, Group.MORE_SAMPLING,
+)  # fmt: skip
 BROKEN = EngineConfig(cache_type_v="q8_0", flash_attn="off", batch_tok=2)
 
 

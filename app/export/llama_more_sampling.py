@@ -1,0 +1,83 @@
+"""The flags of llama.cpp's server for the rarer samplers, grammars and biases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from app.export.llama_flag import Flag, Situation, said_if_changed, switch
+from app.export.llama_sampling import is_overruled, sampling
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import BY_KEY
+
+_SAMPLERS = "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
+
+
+def _while(is_on: Callable[[EngineConfig], bool], flag: str, key: str) -> Flag:
+    """``flag VALUE`` where the value is not the default and has an effect."""
+    changed = sampling(flag, key)
+    return Flag((key,), lambda s: changed.words(s) if is_on(s.config) else ())
+
+
+def _has_dry(config: EngineConfig) -> bool:
+    return config.dry_multiplier > 0
+
+
+def _has_mirostat(config: EngineConfig) -> bool:
+    return config.mirostat != 0
+
+
+def _breakers(s: Situation) -> tuple[str, ...]:
+    breakers = s.config.dry_sequence_breakers
+    if not _has_dry(s.config) or breakers == BY_KEY["dry_sequence_breakers"].default:
+        return ()
+    # The first one clears the program's own; the word none adds nothing. It reads \\n as C does.
+    texts = [
+        one.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") for one in breakers
+    ]
+    return tuple(word for text in texts or ["none"] for word in ("--dry-sequence-breaker", text))
+
+
+def _adaptive(s: Situation) -> tuple[str, ...]:
+    config = s.config
+    if config.adaptive_target < 0:
+        return ("--samplers", _SAMPLERS) if is_overruled(s) else ()
+    # Only where it is named does adaptive-p take the place of the usual draw.
+    written: tuple[str, ...] = ("--samplers", f"{_SAMPLERS};adaptive_p")
+    written += ("--adaptive-target", str(config.adaptive_target))
+    return (*written, "--adaptive-decay", str(config.adaptive_decay))
+
+
+def _schema(s: Situation) -> tuple[str, ...]:
+    """In one line, which every shell can be given."""
+    text = s.config.json_schema
+    if not text:
+        return ()
+    return ("--json-schema", json.dumps(json.loads(text), ensure_ascii=False))
+
+
+def _biases(s: Situation) -> tuple[str, ...]:
+    return tuple(word for bias in s.config.logit_bias for word in ("--logit-bias", bias))
+
+
+MORE_SAMPLING: tuple[Flag, ...] = (
+    said_if_changed("--dry-multiplier", "dry_multiplier"),
+    _while(_has_dry, "--dry-base", "dry_base"),
+    _while(_has_dry, "--dry-allowed-length", "dry_allowed_tok"),
+    _while(_has_dry, "--dry-penalty-last-n", "dry_last_n_tok"),
+    Flag(("dry_sequence_breakers",), _breakers),
+    said_if_changed("--top-n-sigma", "top_n_sigma"),
+    said_if_changed("--typical-p", "typical_p"),
+    sampling("--xtc-probability", "xtc_probability"),
+    _while(lambda config: config.xtc_probability > 0, "--xtc-threshold", "xtc_threshold"),
+    said_if_changed("--dynatemp-range", "dynatemp_range"),
+    _while(lambda config: config.dynatemp_range > 0, "--dynatemp-exp", "dynatemp_exponent"),
+    Flag(("adaptive_target", "adaptive_decay"), _adaptive),
+    sampling("--mirostat", "mirostat"),
+    _while(_has_mirostat, "--mirostat-lr", "mirostat_lr"),
+    _while(_has_mirostat, "--mirostat-ent", "mirostat_ent"),
+    Flag(("logit_bias",), _biases),
+    switch("--ignore-eos", "ignore_eos", when=True),
+    Flag(("grammar",), lambda s: ("--grammar", s.config.grammar) if s.config.grammar else ()),
+    Flag(("json_schema",), _schema),
+)

@@ -1,0 +1,142 @@
+"""A dialog for a setting that is a text of some lines: a grammar, a JSON schema."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.text_domain import TextDomain
+from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.template_editor import TemplateEditor
+from widgets.theme import set_role
+
+# The text is checked once its writer pauses.
+_CHECK_DELAY_MS = 250
+_WIDTH_PX, _HEIGHT_PX = 140 * STEP_PX, 105 * STEP_PX
+
+
+class TextDialog(QDialog):
+    """An editor, what is wrong with the text, and the buttons. Nothing wrong can be accepted.
+
+    Signals:
+        text_accepted: The text (str) that was accepted, which the domain allows.
+    """
+
+    text_accepted = Signal(str)
+
+    def __init__(
+        self, label: str, about: str, domain: TextDomain, parent: QWidget | None = None
+    ) -> None:
+        """Ask for a text of ``domain`` under the name ``label``; ``about`` says what for."""
+        super().__init__(parent)
+        self._domain = domain
+        self.setWindowTitle(label)
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self._about = _words("muted")
+        self._about.setText(about)
+        self.editor = TemplateEditor(self)
+        self.editor.setAccessibleName(label)
+        self.editor.setAccessibleDescription(about)
+        self.editor.setPlaceholderText(f"For example\n{domain.example}")
+        self.fault_label = _words("warning")
+        self.fault_label.setAccessibleName("What is wrong with the text")
+        self._buttons = QDialogButtonBox(self)
+        standard = QDialogButtonBox.StandardButton
+        self.ok_button = self._buttons.addButton(standard.Ok)
+        self.cancel_button = self._buttons.addButton(standard.Cancel)
+        reset = QDialogButtonBox.ButtonRole.ResetRole
+        self.clear_button = self._buttons.addButton("Clear", reset)
+        self.example_button = QPushButton("Insert the example", self)
+        self._buttons.addButton(self.example_button, reset)
+        set_role(self.ok_button, "primary")
+        self._lay_out()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_CHECK_DELAY_MS)
+        self._connect()
+        self.set_palette(DARK)
+        self._check()
+
+    def set_text(self, text: str) -> None:
+        """Begin with ``text``."""
+        self.editor.setPlainText(text)
+        self._check()
+
+    def text(self) -> str:
+        """What stands in the editor; only spaces are no text."""
+        text = self.editor.toPlainText()
+        return text if text.strip() else ""
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self.editor.set_palette(palette)
+
+    def accept(self) -> None:
+        """Take the text, unless something is wrong with it."""
+        if self._check():
+            self.text_accepted.emit(self.text())
+            super().accept()
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*[PANEL_PADDING_PX] * 4)
+        layout.setSpacing(PANEL_GAP_PX)
+        layout.addWidget(self._about)
+        layout.addWidget(self.editor, 1)
+        layout.addWidget(self.fault_label)
+        layout.addWidget(self._buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _connect(self) -> None:
+        self._buttons.accepted.connect(self.accept)
+        self._buttons.rejected.connect(self.reject)
+        self.clear_button.clicked.connect(lambda: self._replace(""))
+        self.example_button.clicked.connect(lambda: self._replace(self._domain.example))
+        self.editor.textChanged.connect(self._timer.start)
+        self.editor.paste_refused.connect(self._show_fault)
+        self._timer.timeout.connect(self._check)
+        # Enter is a new line of the text.
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            QShortcut(QKeySequence(Qt.Modifier.CTRL | key), self, self.accept)
+        self.ok_button.setToolTip("Ctrl+Enter")
+
+    def _replace(self, text: str) -> None:
+        cursor = self.editor.textCursor()
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(text)  # one step back with Ctrl+Z
+        self.editor.setFocus()
+        self._check()
+
+    def _check(self) -> bool:
+        """Whether the text may be accepted; says what is wrong where not."""
+        self._timer.stop()
+        line, fault = 0, ""
+        text = self.text()
+        try:
+            self._domain.check(text)
+        except DomainError as error:
+            fault = str(error)
+            found = None
+            if len(text) <= self._domain.most_characters:
+                found = self._domain.fault_in(text)
+            line = 0 if found is None else found.line
+        self.editor.mark_line(line)
+        self._show_fault(fault)
+        self.ok_button.setEnabled(not fault)
+        self.clear_button.setEnabled(bool(text))
+        self.example_button.setEnabled(not text)
+        return not fault
+
+    def _show_fault(self, fault: str) -> None:
+        # The line keeps its place, so that the text does not jump while it is written.
+        self.fault_label.setText(fault or " ")
+
+
+def _words(role: str) -> QLabel:
+    label = QLabel()
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    set_role(label, role)
+    return label
