@@ -14,6 +14,7 @@ import pytest
 
 from engine_bridge.child.llama import has_rpc
 from engine_bridge.memory_plan import MemoryPlan
+from tests.engine.children.place_on_board import Report
 from tests.engine.children.plan_on_boards import PLACEMENTS
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
@@ -91,3 +92,37 @@ def test_that_every_board_holds_what_was_planned(endpoints: list[str], tmp_path:
     assert all(device.draft > 0 for device in drafting.devices)
     assert sum(device.draft for device in drafting.devices) == drafting.bytes.draft
     assert everything.bytes.draft == 0
+
+
+def _placed(path: Path, endpoint: str, layers: int) -> Report:
+    """What ``auto`` came to on a board that holds ``layers`` layers."""
+    module = "tests.engine.children.place_on_board"
+    command = [sys.executable, "-m", module, str(path), endpoint, str(layers)]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return msgspec.json.decode(done.stdout, type=Report)
+
+
+def _assert_same_bytes(planned: MemoryPlan, loaded: MemoryPlan) -> None:
+    for dry, real in zip(planned.devices, loaded.devices, strict=True):
+        assert (dry.weights, dry.kv) == (real.weights, real.kv)
+        assert abs(dry.compute - real.compute) <= 8 * 2**20
+
+
+def test_that_auto_loads_what_it_planned_and_moves_layers_where_a_context_needs_it(
+    endpoints: list[str], tmp_path: Path
+) -> None:
+    path = write_tiny_llama(tmp_path / "deep.gguf", TinyLlama(layers=8, vocab_tok=512))
+    report = _placed(path, endpoints[0], layers=6)
+    effective = report.planned.effective
+    assert effective is not None
+    assert effective == report.loaded.effective
+    assert (effective.placed, effective.n_gpu_layers) == ({"n_gpu_layers": 6}, 6)
+    assert effective.placement.startswith("6 of 9 layers on RPC0: 7 would need")
+    _assert_same_bytes(report.planned, report.loaded.memory)
+    # The longer context takes layers off the board, which takes a load.
+    assert report.replaced.cost == "reload"
+    assert report.replanned.effective == report.replaced.effective
+    assert report.replaced.effective.n_gpu_layers < 6
+    assert report.replaced.effective.ctx_per_slot_tok == 4096
+    _assert_same_bytes(report.replanned, report.replaced.memory)

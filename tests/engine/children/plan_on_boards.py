@@ -11,6 +11,7 @@ import sys
 import msgspec
 
 from engine_bridge.child.allocated import allocated
+from engine_bridge.child.auto_placement import placed_in, told_of
 from engine_bridge.child.llama import GGML, Context, Model
 from engine_bridge.child.planner import Planner
 from engine_bridge.memory_plan import MemoryPlan
@@ -52,7 +53,13 @@ def main(path: str, *endpoints: str) -> None:
         config = EngineConfig.from_values(
             {"model_path": path, "draft_model_path": path} | placement
         )
-        pairs.append((planner.plan(config), really(config)))
+        planned = planner.plan(config)
+        assert planned.effective is not None
+        placed = placed_in(planned.effective)
+        real = really(placed.applied_to(config))
+        assert real.effective is not None
+        effective = told_of(real.effective, placed)
+        pairs.append((planned, msgspec.structs.replace(real, effective=effective)))
     planner.close()
     sys.stdout.buffer.write(msgspec.json.encode(pairs))
 
