@@ -7,6 +7,7 @@ Knows devices, buffer types and llama.cpp's own patterns for ``--cpu-moe`` and i
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 from engine_bridge.child.ggml import Ggml
@@ -148,10 +149,14 @@ def _shares_of(config: EngineConfig, most: int) -> Any:  # noqa: ANN401
     return (ctypes.c_float * most)(*shares)
 
 
-def _overrides_of(config: EngineConfig, ggml: Ggml) -> Any | None:  # noqa: ANN401
-    patterns = override_patterns(config)
+def buffers_of(patterns: Sequence[tuple[str, str]], ggml: Ggml) -> list[int]:
+    """Handles of the buffer types that ``patterns`` name.
+
+    Raises:
+        PlacementError: If one is not there.
+    """
     if not patterns:
-        return None
+        return []
     buffers = ggml.buffer_types()
     for _, buffer in patterns:
         if buffer not in buffers:
@@ -160,9 +165,17 @@ def _overrides_of(config: EngineConfig, ggml: Ggml) -> Any | None:  # noqa: ANN4
                 f"There is no buffer type {buffer!r} here; there are: {', '.join(buffers)}. Name "
                 "one of these behind the =.",
             )
+    return [buffers[buffer] for _, buffer in patterns]
+
+
+def _overrides_of(config: EngineConfig, ggml: Ggml) -> Any | None:  # noqa: ANN401
+    patterns = override_patterns(config)
+    buffers = buffers_of(patterns, ggml)
+    if not patterns:
+        return None
     array = (_TensorOverride * (len(patterns) + 1))()
-    for entry, (pattern, buffer) in zip(array, patterns, strict=False):
-        entry.pattern, entry.buffer_type = pattern.encode(), buffers[buffer]
+    for entry, (pattern, _), buffer in zip(array, patterns, buffers, strict=False):
+        entry.pattern, entry.buffer_type = pattern.encode(), buffer
     return array
 
 

@@ -8,9 +8,11 @@ is wrong in a sentence and offers the change that repairs it. Sources: ``llama_i
 from __future__ import annotations
 
 from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.cache_rules import CACHE_RULES
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.placement_rules import PLACEMENT_RULES
 from engine_bridge.settings.problem import Problem, Rule, Severity
 from engine_bridge.settings.shift_rules import SHIFT_RULES
 from engine_bridge.settings.table import BY_KEY, SETTINGS
@@ -300,4 +302,6 @@ RULES: tuple[Rule, ...] = (
     _beyond_training,
     _slot_too_small,
     *SHIFT_RULES,
+    *CACHE_RULES,
+    *PLACEMENT_RULES,
 )

@@ -63,6 +63,14 @@ _DRAFT_SIMPLE: dict[str, object] = {
 }  # fmt: skip
 
 CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
+    ("split_mode", {"split_mode": "tensor", "flash_attn": "off"}, None, Severity.ERROR),
+    ("split_mode", {"split_mode": "tensor"}, _model(architecture="mamba"), Severity.ERROR),
+    ("devices", {"devices": ("CUDA0", "none")}, None, Severity.ERROR),
+    ("main_gpu", {"main_gpu": 1}, None, Severity.WARNING),
+    ("cpu_moe", {"cpu_moe": True}, _model(), Severity.WARNING),
+    ("n_cpu_moe", {"n_cpu_moe": 2}, _model(), Severity.WARNING),
+    ("n_cpu_moe", {"n_cpu_moe": 2, "cpu_moe": True}, None, Severity.WARNING),
+    ("rpc_servers", {"rpc_servers": ("192.168.0.7:50052",)}, None, Severity.WARNING),
     ("cache_type_v", {"cache_type_v": "q8_0", "flash_attn": "off"}, None, Severity.ERROR),
     ("cache_type_v", {"cache_type_v": "q4_0"}, _model(architecture="grok"), Severity.ERROR),
     ("cache_type_v", {"cache_type_k": "q8_0"}, _model(is_mla=True), Severity.ERROR),
