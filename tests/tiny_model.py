@@ -76,7 +76,7 @@ def write_tiny_llama(path: Path, shape: TinyLlama | None = None) -> Path:
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.experts_used)
-    _add_vocabulary(writer, shape.vocab_tok, shape.chat_template)
+    add_vocabulary(writer, shape.vocab_tok, shape.chat_template)
 
     weights = _Weights(writer, shape.seed)
     weights.add("token_embd.weight", shape.vocab_tok, shape.width)
@@ -147,7 +147,7 @@ def write_tiny_mamba(path: Path, shape: TinyMamba | None = None) -> Path:
     writer.add_ssm_state_size(shape.state)
     writer.add_ssm_time_step_rank(shape.dt_rank)
     writer.add_layer_norm_rms_eps(1e-5)
-    _add_vocabulary(writer, shape.vocab_tok, "")
+    add_vocabulary(writer, shape.vocab_tok, "")
 
     weights = _Weights(writer, shape.seed)
     weights.add("token_embd.weight", shape.vocab_tok, shape.width)
@@ -194,7 +194,7 @@ class _Weights:
         self._writer.add_tensor(name, values)
 
 
-def _add_vocabulary(writer: Any, vocab_tok: int, chat_template: str) -> None:
+def add_vocabulary(writer: Any, vocab_tok: int, chat_template: str) -> None:
     """A SentencePiece vocabulary: specials, 256 bytes, printable ASCII, made-up words."""
     control, byte, normal = gguf.TokenType.CONTROL, gguf.TokenType.BYTE, gguf.TokenType.NORMAL
     pieces = [("<unk>", gguf.TokenType.UNKNOWN), ("<s>", control), ("</s>", control)]

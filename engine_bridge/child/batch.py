@@ -10,10 +10,16 @@ from numpy.typing import NDArray
 
 
 class Batch:
-    """A ``llama_batch`` on numpy arrays of shape (capacity,), int32 but ``wants_logits`` (int8)."""
+    """A ``llama_batch`` on numpy arrays of shape (capacity,), int32 but ``wants_logits`` (int8).
 
-    def __init__(self, capacity: int, types: Any) -> None:  # noqa: ANN401
-        """Reserve room for ``capacity`` tokens."""
+    Attributes:
+        thought: (capacity, width) float32: what comes in beside each token; guessing layers alone
+            read it (``nextn``).
+    """
+
+    def __init__(self, capacity: int, types: Any, width: int = 0) -> None:  # noqa: ANN401
+        """Reserve room for ``capacity`` tokens, and ``width`` values beside each."""
+        self.thought = np.zeros((capacity, width), np.float32)
         self.token = np.zeros(capacity, np.int32)
         self.pos = np.zeros(capacity, np.int32)
         self.seq = np.zeros(capacity, np.int32)
@@ -23,7 +29,7 @@ class Batch:
         self.struct = types.llama_batch(
             0,
             _as_pointer(self.token, types.llama_token),
-            None,
+            _as_pointer(self.thought, ctypes.c_float) if width else None,
             _as_pointer(self.pos, types.llama_pos),
             _as_pointer(self._ones, ctypes.c_int32),
             _as_pointer(self._seq_rows, ctypes.POINTER(types.llama_seq_id)),

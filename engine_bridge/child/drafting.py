@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from engine_bridge.child.batch import Batch
 from engine_bridge.child.llama import Context
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.scheduler import Limits, Share, drafts_allowed
 from engine_bridge.child.speculation.choice import drafters_of
+from engine_bridge.child.speculation.draft_mtp import DraftMtp, Seen
 from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.child.speculation.drafter import Drafter, Wanted
 from engine_bridge.child.speculation.in_turn import InTurn
@@ -42,6 +44,7 @@ class Drafting:
         self._meter = meter
         self._emit = emit
         self._draft_simple: DraftSimple | None = None
+        self._mtp: DraftMtp | None = None
         self._take_back: TakeBack | None = None
 
     def adopt(self, context: Context, draft_context: Context | None, config: EngineConfig) -> None:
@@ -59,11 +62,20 @@ class Drafting:
                 on_step=self._meter.drafted,
                 say=self._say,
             )
+        self._mtp = None
+        if context.mtp is not None:
+            self._mtp = DraftMtp(
+                context, config, self._guard, on_step=self._meter.drafted, say=self._say
+            )
         self.set_live(config)
 
     def set_live(self, config: EngineConfig) -> None:
         """Take what needs no new context."""
-        by_model = {} if self._draft_simple is None else {"draft-simple": self._draft_simple}
+        by_model: dict[str, Drafter] = {}
+        if self._draft_simple is not None:
+            by_model["draft-simple"] = self._draft_simple
+        if self._mtp is not None:
+            by_model["draft-mtp"] = self._mtp
         self.drafters = drafters_of(config, self.drafters, by_model)
         for drafter in self.drafters.values():
             drafter.set_live(config)
@@ -118,6 +130,17 @@ class Drafting:
             stream.draft_tok = len(draft)
             slot.tokens[slot.known : slot.known + len(draft)] = draft
         return not self._guard.is_interrupted
+
+    @property
+    def watches(self) -> bool:
+        """Whether something must see what the model computes."""
+        return self._mtp is not None
+
+    def saw(self, batch: Batch, shares: Sequence[Share]) -> None:
+        """After a step, before its tokens are booked: ``batch`` with ``shares`` was computed."""
+        assert self._mtp is not None
+        parts = [Seen(s.stream.slot.index, s.stream.slot.cached, s.tokens) for s in shares]
+        self._mtp.saw(batch, parts)
 
     def prepare(self, shares: Sequence[Share]) -> None:
         """Before a step: see to it that its drafts can be taken back."""

@@ -27,10 +27,7 @@ from engine_bridge.child.batch import Batch
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
 from engine_bridge.child.native_log import CapturedLog, NativeLog
-from engine_bridge.child.native_params import (
-    fill_context_params,
-    flash_made,
-)
+from engine_bridge.child.native_params import fill_context_params, flash_made
 from engine_bridge.child.placement import ModelParams
 from engine_bridge.settings.config import EngineConfig
 
@@ -71,11 +68,6 @@ _get_logits.argtypes, _get_logits.restype = [ctypes.c_void_p], ctypes.c_void_p
 # strlen(flag) is non-zero once the flag byte is set: an abort callback without Python.
 _strlen = ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen
 _ABORT = LIB.ggml_abort_callback(ctypes.cast(_strlen, ctypes.c_void_p).value)
-
-
-def system_info() -> str:
-    """The processor features and backends this build uses, as llama.cpp words it."""
-    return str(LIB.llama_print_system_info().decode(errors="replace")).strip()
 
 
 def has_rpc() -> bool:
@@ -266,6 +258,7 @@ class Context:
         rollback_tok: Tokens by which a recurrent state goes back without help; right only within
             the step that was computed last.
         log: What llama.cpp said while it was made.
+        mtp: Context of the model's guessing layers, None without; see ``nextn``.
     """
 
     def __init__(self, handle: Any, model: Model, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
@@ -281,25 +274,31 @@ class Context:
         self.ubatch_tok: int = LIB.llama_n_ubatch(handle)
         self.sequences: int = LIB.llama_n_seq_max(handle)
         self.rollback_tok: int = LIB.llama_n_rs_seq(handle)
+        self.mtp: Self | None = None
         self._memory = LIB.llama_get_memory(handle)
         self._abort_flag = ctypes.create_string_buffer(2)
         LIB.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))
         self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
 
     @classmethod
-    def create(cls, model: Model, config: EngineConfig, *, quiet: bool = False) -> Self:
+    def create(
+        cls, model: Model, config: EngineConfig, *, quiet: bool = False, mtp_of: Self | None = None
+    ) -> Self:
         """Build a context as llama-server would for ``config``. Check ``settings.rules`` first.
 
         Args:
             model: A loaded or dry model.
             config: What to build.
             quiet: Do not listen to the log; ``flash_attn`` then stays ``auto`` where it was.
+            mtp_of: Run the model's guessing layers instead, beside this context.
 
         Raises:
             LlamaError: If llama.cpp refuses, with its words.
         """
         params = LIB.llama_context_default_params()
         fill_context_params(params, config)
+        if mtp_of is not None:
+            params.ctx_type, params.ctx_other = LIB.LLAMA_CONTEXT_TYPE_MTP, mtp_of.handle
         if quiet and (handle := LIB.llama_init_from_model(model.handle, params)) is not None:
             return cls(handle, model, config, [])
         with LOG.captured() as log:
@@ -310,6 +309,8 @@ class Context:
 
     def close(self) -> None:
         """Free the buffers."""
+        if self.mtp is not None:
+            self.mtp.close()
         if self.handle is not None:
             LIB.llama_free(self.handle)
             self.handle = None
@@ -335,9 +336,9 @@ class Context:
         """Set or clear the flag that ends a running ``decode`` (CPU only); from any thread."""
         self._abort_flag[0] = b"\x01" if wanted else b"\x00"
 
-    def new_batch(self, capacity: int) -> Batch:
-        """An empty batch for ``capacity`` tokens."""
-        return Batch(capacity, LIB)
+    def new_batch(self, capacity: int, width: int = 0) -> Batch:
+        """An empty batch for ``capacity`` tokens; see ``Batch`` for the ``width``."""
+        return Batch(capacity, LIB, width)
 
     def decode(self, batch: Batch, count: int) -> int:
         """Run the first ``count`` tokens of ``batch``.

@@ -15,6 +15,8 @@ _POOL_KEYS = frozenset({"ctx_per_slot_tok", "ctx_total_tok"})
 # Settings that decide which draft model is loaded, and where.
 _DRAFT_LOAD_KEYS = frozenset({"spec_types", "draft_model_path", "draft_n_gpu_layers"})
 _DRAFT_KEYS = frozenset(s.key for s in SETTINGS if s.key.startswith("draft_"))
+# Of these the context of the model's own guessing layers is made, together with its own.
+_MTP_KEYS = frozenset({"draft_cache_type_k", "draft_cache_type_v"})
 
 
 def cost_of_change(applied: EngineConfig, wanted: EngineConfig) -> Applies | None:
@@ -25,7 +27,7 @@ def cost_of_change(applied: EngineConfig, wanted: EngineConfig) -> Applies | Non
 
 def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
     """Whether the model stays loaded in that change: at most its draft model is a load."""
-    return all(
+    return applied.uses_mtp == wanted.uses_mtp and all(
         key in _DRAFT_LOAD_KEYS or cost_of_key(key, applied, wanted) is not Applies.RELOAD
         for key in wanted.changed_from(applied)
     )
@@ -34,7 +36,7 @@ def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
 def keeps_context(applied: EngineConfig, wanted: EngineConfig) -> bool:
     """Whether the model's context stays in that change: at most its draft model's is another."""
     return all(
-        key in _DRAFT_KEYS
+        (key in _DRAFT_KEYS and not (wanted.uses_mtp and key in _MTP_KEYS))
         or _makes_the_same(key, applied, wanted)
         or BY_KEY[key].applies is Applies.LIVE
         for key in wanted.changed_from(applied)
@@ -47,6 +49,8 @@ def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applie
     Cheaper than its row says where the engine's context would come out the same: a draft that
     needs the output rows already built, a cap that leaves the pool as it is.
     """
+    if key == "spec_types" and applied.uses_mtp != wanted.uses_mtp:
+        return Applies.RELOAD
     if key in _DRAFT_LOAD_KEYS and _draft_file(applied) != _draft_file(wanted):
         return Applies.CONTEXT if wanted.draft is None else Applies.RELOAD
     if _makes_the_same(key, applied, wanted):
@@ -56,17 +60,19 @@ def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applie
 
 def _makes_the_same(key: str, applied: EngineConfig, wanted: EngineConfig) -> bool:
     """Whether neither a load nor a new context would change anything."""
-    if key == "draft_n_max":  # the rows are there; those not needed go with the next context
+    if key in ("draft_n_max", "ngram_size_m", "ngram_mod_n_max"):
+        # The rows are there; those not needed go with the next context.
         return all(new <= old for new, old in zip(_rows(wanted), _rows(applied), strict=True))
-    if key in ("spec_types", "ngram_size_m"):
+    if key == "spec_types":
         return _rows(wanted) == _rows(applied)
     if key in _DRAFT_KEYS:
-        return applied.draft is None and wanted.draft is None
+        is_unused = applied.draft is None and wanted.draft is None
+        return is_unused and not (wanted.uses_mtp and key in _MTP_KEYS)
     return key in _POOL_KEYS and _pool(wanted) == _pool(applied)
 
 
-def _rows(config: EngineConfig) -> tuple[int, int]:
-    return config.outputs_max, config.outputs_per_slot
+def _rows(config: EngineConfig) -> tuple[int, int, int]:
+    return config.outputs_max, config.outputs_per_slot, config.rollback_tok
 
 
 def _pool(config: EngineConfig) -> tuple[bool, int, int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine_bridge.child.planner import Planner
-from engine_bridge.child.speculation.draft_simple import _confidence
+from engine_bridge.child.speculation.confidence import confidence
 from engine_bridge.protocol import (
     Cancel,
     Logged,
@@ -283,7 +283,7 @@ def test_that_confidence_is_the_share_among_ten() -> None:
     logits = np.zeros((2, 100), np.float32)
     logits[0, 7] = np.log(9.0)  # nine against nine times one
     logits[1, 3] = 1000.0
-    assert _confidence(logits) == pytest.approx([0.5, 1.0])
+    assert confidence(logits) == pytest.approx([0.5, 1.0])
 
 
 def test_that_a_windowed_model_drafts_beyond_its_window(desk: InProcess) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from tests.tiny_model import _add_vocabulary
+from tests.tiny_model import add_vocabulary
 
 _LOUDNESS = {"token_embd": 1.0, "out_proj": 0.04, "attn_output": 0.04}
 
@@ -45,7 +45,7 @@ def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
     if shape.seed is None:
         writer.add_tokenizer_model("none")
     else:
-        _add_vocabulary(writer, shape.vocab, "")
+        add_vocabulary(writer, shape.vocab, "")
     random = np.random.default_rng(shape.seed)
 
     def add(name: str, *rows_first: int) -> None:

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from engine_bridge.child.llama import Context
 from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
 from engine_bridge.child.slot import Slot
+from engine_bridge.child.speculation.confidence import confidence
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.settings.config import EngineConfig
 
 _NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
-# llama.cpp's draft sampler knows the ten likeliest tokens; a probability is a share among them.
-_TOP_K = 10
 # After a draft one or two tokens are new to the draft model; nobody in step waits for more.
 _IN_STEP_TOK = 4
 
@@ -136,7 +135,7 @@ class DraftSimple(Forgetful):
         """Append the likeliest token to each draft; those that go on, their token pending."""
         logits = self._context.logits()[: len(ready), : self._vocab]
         best: list[int] = logits.argmax(axis=1).tolist()
-        sure = _confidence(logits) if self._p_min > 0 else None
+        sure = confidence(logits) if self._p_min > 0 else None
         going_on = []
         for row, part in enumerate(ready):
             if sure is not None and sure[row] < self._p_min:
@@ -200,11 +199,3 @@ class DraftSimple(Forgetful):
             for part in parts:
                 part.slot.cached += part.take
         return code
-
-
-def _confidence(logits: NDArray[np.float32]) -> list[float]:
-    """How sure each row is of its likeliest token, among the ten likeliest."""
-    count = min(_TOP_K, logits.shape[1])
-    top = np.partition(logits, logits.shape[1] - count, axis=1)[:, -count:]
-    shares: list[float] = (1.0 / np.exp(top - top.max(axis=1, keepdims=True)).sum(axis=1)).tolist()
-    return shares
