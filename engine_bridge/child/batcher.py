@@ -20,9 +20,10 @@ from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.pieces import Pieces
 from engine_bridge.child.pool import PLENTY_TOK, Pool
+from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
 from engine_bridge.child.scheduler import Limits, Share, share_out
-from engine_bridge.child.slot import Slot, choose_slot
+from engine_bridge.child.slot import Slot, choose_slot, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
 from engine_bridge.protocol import (
@@ -69,6 +70,7 @@ class Batcher:
         self._sampling = Sampling(config, context.model)
         self._guard = StepGuard(clock)
         self._drafting = Drafting(self._guard, meter, emit)
+        self._reuse = PromptReuse()
         self._adopt(context, config, draft_context)
 
     def _adopt(self, context: Context, config: EngineConfig, draft_context: Context | None) -> None:
@@ -79,6 +81,7 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
+        self._reuse.adopt(context, config, self.slots, self._pool)
         self._full_slots = FullSlots(context, self._emit)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
@@ -97,12 +100,14 @@ class Batcher:
         self._drafting.set_live(config)
         for stream in self.streams:
             stream.draft_tok = 0  # made by a drafter that may be gone
+        self._reuse.set_live(config)
         self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
                 slot.clear(context)
         if not self._sampling.is_same_for(config):
+            self._sampling.close()
             self._sampling = Sampling(config, model)
             for stream in self.streams:
                 self._sampling.equip(stream)
@@ -126,7 +131,7 @@ class Batcher:
         slot = choose_slot(self.slots, prepared.prompt, command.conversation_id)
         if slot is None:
             return False
-        reused, reason = slot.begin(prepared.prompt, self.context)
+        reused, reason = self._reuse.begin(slot, prepared.prompt, command.conversation_id)
         slot.is_free, slot.conversation_id = False, command.conversation_id
         self._uses += 1
         slot.used_at = self._uses
@@ -146,6 +151,8 @@ class Batcher:
                 starts_in_thought=prepared.starts_in_thought,
             )
         )
+        if self._sampling.problem is not None:
+            self.end(stream, "failed", self._sampling.problem.message)
         return True
 
     def end(self, stream: Stream, reason: FinishReason, detail: str) -> None:
@@ -204,6 +211,7 @@ class Batcher:
         for stream in self.streams:
             stream.close()
         self.streams.clear()
+        self._sampling.close()
 
     def _note_requests(self) -> None:
         self._guard.requests = frozenset(stream.request_id for stream in self.streams)
@@ -216,6 +224,7 @@ class Batcher:
         if delivered is not None:
             self._emit(delivered)
         stream.slot.release()
+        self._reuse.recompute.left(stream.slot)
         self.streams.remove(stream)
         self._note_requests()
         self._emit(
@@ -242,6 +251,7 @@ class Batcher:
         reading: list[Stream] = []
         if len(generating) < len(self.streams):
             reading = [stream for stream in self.streams if not stream.is_generating]
+            self._reuse.checkpoints.take_due(stream.slot for stream in reading)
         if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
             return  # a cancel ended it; what was asked comes first
         shares = share_out(generating, reading, self._limits, self.pace, room)
@@ -262,6 +272,8 @@ class Batcher:
             return
         if logits is not None or not self._is_async:
             self.pace.saw(prompt_tok, (end - begin) / 1e9)
+        if self._drafting.watches:
+            self._drafting.saw(self._filling.batch, shares)
         depths = [share.stream.slot.cached for share in shares]
         best = self._likeliest(shares, logits, rows) if logits is not None else []
         delivered_tok = self._deliver(shares, best, end)
@@ -278,8 +290,9 @@ class Batcher:
             return [0] * rows
         row = 0
         for share in shares:
-            if share.stream.banned is not None and share.rows:
-                logits[row : row + share.rows, share.stream.banned] = -np.inf
+            bias = share.stream.bias
+            if bias is not None and share.rows and share.stream.chain is None:
+                logits[row : row + share.rows, bias.tokens] += bias.values
             row += share.rows
         best: list[int] = logits[:rows].argmax(axis=1).tolist()
         return best
@@ -390,9 +403,3 @@ class Batcher:
         if code == _NO_ROOM and not self._pool.evict_one():
             # Its own count said there was room; the cache could not use it (a crowded window).
             self._end_for_lack_of_room()
-
-
-def slot_cap_tok(context: Context, config: EngineConfig) -> int:
-    """Tokens one slot may use: its part of the pool, its cap, and never more than training."""
-    trained = context.model.ctx_train_tok or context.ctx_seq_tok
-    return min(context.ctx_seq_tok, config.slot_cap_tok, trained)

@@ -5,7 +5,7 @@ Counts cells; must not know requests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engine_bridge.child.llama import Context
 from engine_bridge.child.slot import Slot
@@ -19,6 +19,7 @@ class Pool:
 
     Attributes:
         is_shared: Whether the slots share one pool.
+        before_evict: Told of a slot whose cache is about to be dropped.
 
     Args:
         context: Whose cells.
@@ -31,9 +32,14 @@ class Pool:
         self._context = context
         self._slots = slots
         self.is_shared = is_shared
+        self.before_evict: Callable[[Slot], None] | None = None
 
-    def make_room(self, wanted_tok: int) -> int:
+    def make_room(self, wanted_tok: int, keep: Slot | None = None) -> int:
         """Drop caches of free slots, least recently used first, until ``wanted_tok`` fit.
+
+        Args:
+            wanted_tok: Cells.
+            keep: A slot whose cache stays.
 
         Returns:
             Free cells, less than wanted where nothing was left to drop.
@@ -41,19 +47,31 @@ class Pool:
         if not self.is_shared:
             return PLENTY_TOK
         while (room := self._free_tok()) < wanted_tok:
-            if not self.evict_one():
+            if not self.evict_one(keep):
                 break
         return room
 
-    def evict_one(self) -> bool:
+    def evict_one(self, keep: Slot | None = None) -> bool:
         """Drop the least recently used cache that no request holds; False if there is none."""
-        idle = [slot for slot in self._slots if slot.is_free and slot.cached]
+        idle = [slot for slot in self._slots if slot.is_free and slot.cached and slot is not keep]
         if not idle:
             return False
         slot = min(idle, key=lambda idle_slot: idle_slot.used_at)
+        if self.before_evict is not None:
+            self.before_evict(slot)
         slot.clear(self._context)
         slot.known = 0
         return True
 
     def _free_tok(self) -> int:
-        return self._context.ctx_tok - sum(slot.cached for slot in self._slots)
+        free = self._context.ctx_tok - sum([slot.cached for slot in self._slots])
+        for slot in self._slots:
+            if slot.shared:
+                # Cells that a slot before this one holds as well are counted there.
+                before = [
+                    min(tokens, slot.cached, other.cached)
+                    for other, tokens in slot.shared.items()
+                    if other.index < slot.index
+                ]
+                free += max(before, default=0)
+        return free

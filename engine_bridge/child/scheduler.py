@@ -111,7 +111,10 @@ def share_out(
 
 def _prompt_share(stream: Stream, most_tok: int, left_rows: int) -> Share | None:
     """The next tokens of a prompt; None where not one may be computed."""
-    tokens = min(stream.slot.pending, most_tok)
+    slot = stream.slot
+    tokens = min(slot.pending, most_tok)
+    if slot.cached < slot.stop_tok < slot.cached + tokens:
+        tokens = slot.stop_tok - slot.cached
     rows = 1 if tokens == stream.slot.pending and stream.remaining_tok > 0 else 0
     if rows > left_rows:
         tokens, rows = tokens - 1, 0  # the last token waits for a free row

@@ -7,6 +7,65 @@ from engine_bridge.settings.row import MAX_CONTEXT_TOK, Applies, Group, Setting
 
 CACHES: tuple[Setting, ...] = (
     Setting(
+        "cache_prompt",
+        "Prompt caching",
+        FlagDomain(),
+        True,
+        Applies.LIVE,
+        False,
+        Group.CACHE,
+        "Compute only what a prompt does not share with what is there already. Off computes every "
+        "prompt from its first token, which is for measuring.",
+    ),
+    Setting(
+        "cache_ram_mib",
+        "Prompts kept in RAM",
+        IntDomain(-1, 1 << 20, (-1, 0, *(2**n for n in range(7, 18)))),
+        8192,
+        Applies.LIVE,
+        True,
+        Group.CACHE,
+        "Most host memory for conversations that had to leave their slot; the oldest goes first. "
+        "Taken as they come, and never what the system or the weights need. −1 sets no limit, 0 "
+        "keeps none.",
+        "MiB",
+    ),
+    Setting(
+        "ctx_checkpoints",
+        "Checkpoints per slot",
+        IntDomain(0, 1024, (0, 1, 2, 4, 8, 16, 32, 64, 128)),
+        32,
+        Applies.LIVE,
+        True,
+        Group.CACHE,
+        "Copies of a recurrent state or a sliding window, taken while prompts are read. Such a "
+        "memory cannot be cut: an edited message goes back to a copy instead of the beginning.",
+    ),
+    Setting(
+        "checkpoint_min_step_tok",
+        "Checkpoint distance",
+        IntDomain(0, MAX_CONTEXT_TOK, (0, *(2**n for n in range(8, 17)))),
+        8192,
+        Applies.LIVE,
+        False,
+        Group.CACHE,
+        "Tokens between checkpoints inside a long prompt, and the least distance of old ones where "
+        "they become too many; 0 takes none inside a prompt.",
+        "tok",
+    ),
+    Setting(
+        "cache_reuse_tok",
+        "Chunk reuse",
+        IntDomain(0, MAX_CONTEXT_TOK, (0, *(2**n for n in range(4, 13)))),
+        0,
+        Applies.LIVE,
+        False,
+        Group.CACHE,
+        "Least tokens of a piece behind a change that is moved in the cache instead of computed. "
+        "Faster, and no longer exact: the piece was read after other words. 0 turns it off.",
+        "tok",
+    ),
+    Setting(
         "swa_full",
         "Full sliding-window cache",
         FlagDomain(),

@@ -12,6 +12,7 @@ from engine_bridge.settings.cache_rules import CACHE_RULES
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.ngram_rules import NGRAM_RULES
 from engine_bridge.settings.placement_rules import PLACEMENT_RULES
 from engine_bridge.settings.problem import Problem, Rule, Severity
 from engine_bridge.settings.shift_rules import SHIFT_RULES
@@ -160,31 +161,6 @@ def _batch_holds_a_token_per_slot(config: EngineConfig, _: ModelFacts | None) ->
     )
 
 
-def _draft_fits_in_batch(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    needed = 1 + config.drafted_max_tok
-    if config.batch_tok >= needed:
-        return None
-    is_ngram = "ngram-simple" in config.spec_types and config.ngram_size_m + 1 == needed
-    return Problem(
-        ("ngram_size_m" if is_ngram else "draft_n_max", "batch_tok"),
-        f"A draft of {config.drafted_max_tok} tokens and the token before it do not fit into a "
-        f"batch of {config.batch_tok}.",
-        {"batch_tok": 1 << (needed - 1).bit_length()},
-    )
-
-
-def _draft_shorter_than_match(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    if "ngram-simple" not in config.spec_types or config.ngram_size_m >= config.ngram_size_n:
-        return None
-    return Problem(
-        ("ngram_size_m", "ngram_size_n"),
-        f"ngram-simple never drafts when the draft ({config.ngram_size_m}) is shorter than the "
-        f"match ({config.ngram_size_n}); llama-server drops such drafts too.",
-        {"ngram_size_n": config.ngram_size_m},
-        Severity.WARNING,
-    )
-
-
 def _draft_simple_needs_a_model(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     if "draft-simple" not in config.spec_types or config.draft_model_path:
         return None
@@ -294,9 +270,8 @@ RULES: tuple[Rule, ...] = (
     _ubatch_within_batch,
     _draft_simple_needs_a_model,
     _draft_v_needs_flash_attention,
-    _draft_fits_in_batch,
+    *NGRAM_RULES,
     _pool_is_bounded,
-    _draft_shorter_than_match,
     _shortest_draft_can_be_made,
     _cap_above_pool,
     _beyond_training,

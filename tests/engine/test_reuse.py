@@ -30,7 +30,7 @@ def test_that_reused_tokens_give_the_logits_of_a_fresh_prompt(
     desk: InProcess, few_words_path: Path
 ) -> None:
     # Steps of 50 tokens, so that both compute the last 50 in one batch of the same shape.
-    desk.load(tiny_config(few_words_path, batch_tok=50, ubatch_tok=50))
+    desk.load(tiny_config(few_words_path, batch_tok=50, ubatch_tok=50, cache_ram_mib=0))
     prompt = random_tokens(200)
     logits = _spy_on_logits(desk)
     desk.answer(prompt, max_new_tok=1)
@@ -117,7 +117,9 @@ def test_that_reuse_on_a_sliding_window_is_right(desk: InProcess, kept: int, reu
     """Beyond Gemma's window of 512: near the end the window is still there, further back not."""
     path = models.gemma_path()
     # A micro-batch of 64 makes the window's cache 768 cells, so 1,100 tokens overwrite some.
-    config = tiny_config(path, ctx_per_slot_tok=2048, ubatch_tok=64, batch_tok=512)
+    config = tiny_config(
+        path, ctx_per_slot_tok=2048, ubatch_tok=64, batch_tok=512, ctx_checkpoints=0
+    )
     desk.load(config)
     words = random_tokens(1100, low=2000, high=3000)
     changed = [*words[:kept], *random_tokens(10, seed=4, low=2000, high=3000)]

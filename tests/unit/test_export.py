@@ -137,6 +137,8 @@ OTHER_VALUE: dict[str, Value] = {
     "batch_tok": 256, "ubatch_tok": 64, "threads": 3, "threads_batch": 5, "temperature": 0.0,
     "top_k": 7, "top_p": 0.5, "min_p": 0.25, "repeat_penalty": 1.5, "repeat_last_n_tok": 0,
     "presence_penalty": -0.5, "frequency_penalty": 0.5, "seed": 42, "max_new_tok": 100,
+    "cache_prompt": False, "cache_ram_mib": 1024, "ctx_checkpoints": 8,
+    "checkpoint_min_step_tok": 1024, "cache_reuse_tok": 256,
 }  # fmt: skip
 
 
@@ -374,6 +376,8 @@ def test_that_threads_nobody_knows_are_left_out_with_a_note() -> None:
 def test_that_what_would_change_the_memory_is_switched_off() -> None:
     line = " ".join(words_of(EngineConfig()))
     assert "-fit off" in line
+    assert "--cache-ram 8192 -ctxcp 32" in line
+    line = " ".join(words_of(EngineConfig(cache_ram_mib=0, ctx_checkpoints=0)))
     assert "--cache-ram 0 -ctxcp 0" in line
 
 
