@@ -26,6 +26,12 @@ from llama_cpp._ctypes_extensions import load_shared_library
 from engine_bridge.child.batch import Batch
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
+from engine_bridge.child.llama_error import (
+    LlamaError as LlamaError,  # noqa: PLC0414 - part of this facade
+)
+from engine_bridge.child.llama_error import (
+    LoadCancelledError as LoadCancelledError,  # noqa: PLC0414
+)
 from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import fill_context_params, flash_made
 from engine_bridge.child.placement import ModelParams
@@ -34,16 +40,10 @@ from engine_bridge.settings.config import EngineConfig
 BINDING_VERSION: str = _binding.__version__
 # The raw calls, for the other files of this facade.
 LIB: Any = _lib
+# Makes a grammar of a JSON schema: text to text, no call into the library.
+SCHEMA_TO_GBNF: Any = _binding.llama_grammar.json_schema_to_gbnf
 
 _CONTROL = LIB.LLAMA_TOKEN_ATTR_CONTROL | LIB.LLAMA_TOKEN_ATTR_UNKNOWN
-
-
-class LlamaError(RuntimeError):
-    """llama.cpp refused; the message is a sentence that holds its own words."""
-
-
-class LoadCancelledError(LlamaError):
-    """The progress callback asked to stop."""
 
 
 def _find_libraries() -> tuple[ctypes.CDLL, ...]:
@@ -154,7 +154,7 @@ class Model:
                 LIB.llama_model_free(handle)
             raise LoadCancelledError("The load was cancelled.")
         if handle is None:
-            raise LlamaError(log.cause or "llama.cpp gave no reason.")
+            raise LlamaError(log.cause or "llama.cpp gave no reason.", log.errors)
         return cls(handle, native, log.lines)
 
     def close(self) -> None:
@@ -304,7 +304,7 @@ class Context:
         with LOG.captured() as log:
             handle = LIB.llama_init_from_model(model.handle, params)
         if handle is None:
-            raise LlamaError(log.cause or "llama.cpp gave no reason.")
+            raise LlamaError(log.cause or "llama.cpp gave no reason.", log.errors)
         return cls(handle, model, config, log.lines)
 
     def close(self) -> None:
