@@ -13,6 +13,7 @@ from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, NGRAM_KINDS, kinds_that_use
 from engine_bridge.settings.table import BY_KEY
 
 _NO_DRAFT_MODEL = "takes effect once a draft model drafts"
@@ -124,16 +125,35 @@ def _drafts(s: Situation) -> str:
     if "draft-simple" in s.config.spec_types and s.config.draft is None:
         return "draft-simple needs a draft model: choose one beside the model"
     if s.acceptance is None:
-        is_copying = s.config.spec_types == ("ngram-simple",)
+        is_copying = set(s.config.spec_types) <= set(NGRAM_KINDS)
         return "nothing drafted yet" + ("; strong on code edits and quotes" if is_copying else "")
     words = f"{s.acceptance:.0%} of the drafted tokens were accepted so far"
     return words if s.acceptance >= _POOR_ACCEPTANCE else f"{words}: drafts slow this work down"
 
 
-def _draft_length(s: Situation) -> str:
-    if "ngram-simple" not in s.config.spec_types:
-        return "takes effect once ngram-simple drafts"
-    return f"up to {1 + s.config.ngram_size_m} tokens from one pass"
+def _of_ngrams(key: str, words: Callable[[Situation], str]) -> Callable[[Situation], str]:
+    """``words`` where a kind drafts that uses ``key``, else which kinds would."""
+
+    def written(s: Situation) -> str:
+        if kinds_that_use(key, s.config.spec_types):
+            return words(s)
+        return f"takes effect once {' or '.join(KINDS_OF_KEY[key])} drafts"
+
+    return written
+
+
+def _at_most(key: str) -> Callable[[Situation], str]:
+    return lambda s: f"up to {1 + getattr(s.config, key)} tokens from one pass"
+
+
+def _shortest_of_table(s: Situation) -> str:
+    least = s.config.ngram_mod_n_min
+    return f"drafts of fewer than {least} tokens are dropped" if least > 1 else "every draft counts"
+
+
+def _hits(s: Situation) -> str:
+    least = s.config.ngram_min_hits
+    return f"drafts once seen {least} times" if least > 1 else "drafts from the first time on"
 
 
 def _drafted_tokens(s: Situation) -> str:
@@ -205,7 +225,12 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "cache_type_v": _cache("cache_type_v"),
     "flash_attn": _flash,
     "spec_types": _drafts,
-    "ngram_size_m": _draft_length,
+    "ngram_size_m": _of_ngrams("ngram_size_m", _at_most("ngram_size_m")),
+    "ngram_size_n": _of_ngrams("ngram_size_n", lambda s: ""),
+    "ngram_min_hits": _of_ngrams("ngram_min_hits", _hits),
+    "ngram_mod_n_match": _of_ngrams("ngram_mod_n_match", lambda s: ""),
+    "ngram_mod_n_min": _of_ngrams("ngram_mod_n_min", _shortest_of_table),
+    "ngram_mod_n_max": _of_ngrams("ngram_mod_n_max", _at_most("ngram_mod_n_max")),
     "draft_n_max": _drafted_tokens,
     "draft_n_min": _of_the_draft(_shortest_draft),
     "draft_p_min": _of_the_draft(_confidence),

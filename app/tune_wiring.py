@@ -17,6 +17,7 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
 from engine_bridge.settings.row import Applies, Group
 from engine_bridge.settings.rules import Problem, Severity
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from widgets.command_bar import CommandBar
 from widgets.cost_badge import CostLevel
@@ -28,11 +29,16 @@ _LEVELS: dict[Applies, CostLevel] = {
     Applies.CONTEXT: "context",
     Applies.RELOAD: "reload",
 }
+
+
+def _drafts_by(key: str) -> Callable[[EngineConfig], bool]:
+    return lambda config: bool(kinds_that_use(key, config.spec_types))
+
+
 # Settings that say nothing while another one is off.
 _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
     "ctx_total_tok": lambda config: config.kv_unified,
-    "ngram_size_m": lambda config: "ngram-simple" in config.spec_types,
-    "ngram_size_n": lambda config: "ngram-simple" in config.spec_types,
+    **{key: _drafts_by(key) for key in KINDS_OF_KEY},
     **{
         setting.key: lambda config: "draft-simple" in config.spec_types
         for setting in SETTINGS

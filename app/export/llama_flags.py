@@ -7,18 +7,17 @@ whose memory was predicted. Must not know a shell.
 
 from __future__ import annotations
 
-from app.export import llama_extras, llama_placement
+from app.export import llama_extras, llama_placement, llama_speculation
 from app.export.llama_caches import CACHES
 from app.export.llama_extras import EXTRAS
 from app.export.llama_flag import Flag, Situation, said
 from app.export.llama_more_sampling import MORE_SAMPLING
 from app.export.llama_placement import PLACEMENT, asks_for_absent_gpu
 from app.export.llama_sampling import SAMPLING
-from app.export.llama_speculation import DRAFT_KEYS, SPECULATION
+from app.export.llama_speculation import SPECULATION
 from app.quoting import has_stray_bytes
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.table import BY_KEY
 
 # Settings without a flag, each with the reason.
 NOT_CARRIED = {
@@ -86,12 +85,7 @@ def not_carried(situation: Situation) -> dict[str, str]:
     reasons = {key: why.format(program=situation.program) for key, why in NOT_CARRIED.items()}
     if not config.kv_unified and config.ctx_total_tok != "auto":
         reasons["ctx_total_tok"] = "Without a shared pool it always is slots × context per slot."
-    for key in ("ngram_size_m", "ngram_size_n"):
-        if "ngram-simple" not in config.spec_types and getattr(config, key) != BY_KEY[key].default:
-            reasons[key] = "It has no effect while ngram-simple does not draft."
-    for key in DRAFT_KEYS:
-        if config.draft is None and getattr(config, key) != BY_KEY[key].default:
-            reasons[key] = "It has no effect while draft-simple does not draft."
+    reasons |= llama_speculation.without_effect(situation)
     return reasons
 
 

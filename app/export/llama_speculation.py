@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from app.export.llama_flag import Flag, Situation
-from engine_bridge.settings.table import SETTINGS
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, kinds_that_use
+from engine_bridge.settings.table import BY_KEY, SETTINGS
 
+_NGRAM_FLAGS = (
+    ("ngram_size_n", "--spec-{kind}-size-n"),
+    ("ngram_size_m", "--spec-{kind}-size-m"),
+    ("ngram_min_hits", "--spec-{kind}-min-hits"),
+    ("ngram_mod_n_match", "--spec-{kind}-n-match"),
+    ("ngram_mod_n_min", "--spec-{kind}-n-min"),
+    ("ngram_mod_n_max", "--spec-{kind}-n-max"),
+)
 DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswith("draft_"))
 
 
@@ -13,9 +22,10 @@ def _speculation(s: Situation) -> tuple[str, ...]:
     if not config.spec_types:
         return ()
     written: tuple[str, ...] = ("--spec-type", ",".join(config.spec_types))
-    if "ngram-simple" in config.spec_types:
-        written += ("--spec-ngram-simple-size-n", str(config.ngram_size_n))
-        written += ("--spec-ngram-simple-size-m", str(config.ngram_size_m))
+    # The program has a set of these for each kind, the desk one for the kinds that are on.
+    for key, flag in _NGRAM_FLAGS:
+        for kind in kinds_that_use(key, config.spec_types):
+            written += (flag.format(kind=kind), str(getattr(config, key)))
     return written
 
 
@@ -43,6 +53,23 @@ def _draft_layers(s: Situation) -> str:
 
 
 SPECULATION: tuple[Flag, ...] = (
-    Flag(("spec_types", "ngram_size_n", "ngram_size_m"), _speculation),
+    Flag(("spec_types", *KINDS_OF_KEY), _speculation),
     Flag(DRAFT_KEYS, _draft_model),
 )
+
+
+def without_effect(s: Situation) -> dict[str, str]:
+    """Settings whose values the line leaves out because nothing drafts by them, with the reason."""
+    config = s.config
+    reasons: dict[str, str] = {}
+    for key, kinds in KINDS_OF_KEY.items():
+        if not kinds_that_use(key, config.spec_types) and _is_moved(s, key):
+            reasons[key] = f"It has no effect while {' or '.join(kinds)} does not draft."
+    for key in DRAFT_KEYS:
+        if config.draft is None and _is_moved(s, key):
+            reasons[key] = "It has no effect while draft-simple does not draft."
+    return reasons
+
+
+def _is_moved(s: Situation, key: str) -> bool:
+    return bool(getattr(s.config, key) != BY_KEY[key].default)

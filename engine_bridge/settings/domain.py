@@ -266,9 +266,11 @@ class ListDomain:
 
     Attributes:
         choices: The words that may stand in the list.
+        notes: A sentence about each, for whoever chooses; or none at all.
     """
 
     choices: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def check(self, value: object) -> tuple[str, ...]:
         """Return ``value`` as a tuple if every word is allowed.

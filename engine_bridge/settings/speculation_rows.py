@@ -11,6 +11,7 @@ from engine_bridge.settings.domain import (
     PathDomain,
 )
 from engine_bridge.settings.row import Applies, Group, Setting
+from engine_bridge.settings.spec_kinds import MODEL_KINDS, NGRAM_KINDS
 
 _CACHE_DOMAIN = ChoiceDomain(tuple(CACHE_TYPES))
 
@@ -18,14 +19,14 @@ SPECULATION: tuple[Setting, ...] = (
     Setting(
         "spec_types",
         "Drafts",
-        ListDomain(("ngram-simple", "draft-simple")),
+        ListDomain((*NGRAM_KINDS, *MODEL_KINDS), (*NGRAM_KINDS.values(), *MODEL_KINDS.values())),
         (),
         Applies.CONTEXT,
         True,
         Group.MAIN,
-        "Tokens guessed ahead, checked in one pass. ngram-simple copies what followed the same "
-        "words earlier: strong on code edits and quotes. draft-simple asks a smaller model. With "
-        "both, the copy goes first.",
+        "Tokens guessed ahead, checked in one pass. The ngram kinds copy what was said before; "
+        "draft-simple asks a smaller model. Of several kinds the first that has a guess makes "
+        "the draft, in the order listed.",
     ),
     Setting(
         "ngram_size_m",
@@ -34,9 +35,9 @@ SPECULATION: tuple[Setting, ...] = (
         48,
         Applies.CONTEXT,
         True,
-        Group.MAIN,
-        "Most tokens drafted at a time by ngram-simple. It drafts nothing while this is below "
-        "the match length.",
+        Group.NGRAM,
+        "Most tokens copied at a time by ngram-simple, -map-k and -map-k4v. ngram-simple drafts "
+        "nothing while this is below the match length.",
         "tok",
     ),
     Setting(
@@ -46,9 +47,56 @@ SPECULATION: tuple[Setting, ...] = (
         12,
         Applies.LIVE,
         False,
-        Group.MAIN,
-        "Tokens in a row that must repeat for a draft to start. A shorter match drafts more often "
-        "and is wrong more often.",
+        Group.NGRAM,
+        "Tokens in a row that must repeat for ngram-simple, -map-k or -map-k4v to start. A "
+        "shorter match drafts more often and is wrong more often.",
+        "tok",
+    ),
+    Setting(
+        "ngram_min_hits",
+        "Least hits",
+        IntDomain(1, 1024, (1, 2, 3, 4, 6, 8)),
+        1,
+        Applies.LIVE,
+        False,
+        Group.NGRAM,
+        "How often the same words must have come before ngram-map-k4v drafts what followed them. "
+        "Higher drafts less and is right more often.",
+    ),
+    Setting(
+        "ngram_mod_n_match",
+        "Table: match length",
+        IntDomain(1, 256, (8, 12, 16, 20, 24, 32, 48)),
+        24,
+        Applies.LIVE,
+        False,
+        Group.NGRAM,
+        "Tokens in a row that ngram-mod looks up. Below 16 it takes many texts for one another; "
+        "another length empties its table.",
+        "tok",
+    ),
+    Setting(
+        "ngram_mod_n_min",
+        "Table: shortest draft",
+        IntDomain(0, 256, (0, 2, 4, 8, 16, 24, 32, 48, 64)),
+        48,
+        Applies.LIVE,
+        False,
+        Group.NGRAM,
+        "Drafts of ngram-mod that are shorter are thrown away. Lower it for texts that repeat "
+        "less than a paragraph at a time.",
+        "tok",
+    ),
+    Setting(
+        "ngram_mod_n_max",
+        "Table: draft length",
+        IntDomain(1, 256, (8, 16, 24, 32, 48, 64, 96, 128)),
+        64,
+        Applies.CONTEXT,
+        True,
+        Group.NGRAM,
+        "Most tokens drafted at a time by ngram-mod. Longer drafts pay where whole passages come "
+        "again.",
         "tok",
     ),
     Setting(

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine_bridge.child.speculation.drafter import Drafter
+from engine_bridge.child.speculation.ngram_cache import NgramCache
+from engine_bridge.child.speculation.ngram_map_k import ngram_map_k
+from engine_bridge.child.speculation.ngram_map_k4v import ngram_map_k4v
+from engine_bridge.child.speculation.ngram_mod import NgramMod
 from engine_bridge.child.speculation.ngram_simple import NgramSimple
 from engine_bridge.settings.config import EngineConfig
 
 # Drafters that need no model, by their kind; they go before those that do.
 _NGRAMS: dict[str, Callable[[EngineConfig], Drafter]] = {
     "ngram-simple": NgramSimple,
+    "ngram-map-k": ngram_map_k,
+    "ngram-map-k4v": ngram_map_k4v,
+    "ngram-mod": NgramMod,
+    "ngram-cache": lambda config: NgramCache(),
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
+from engine_bridge.child.speculation.ngram_search import starts_of
 from engine_bridge.settings.config import EngineConfig
 
 
@@ -42,23 +43,11 @@ class NgramSimple(Forgetful):
         if before <= n + m + 1 or m < n:
             return NOTHING
         # Start 0 is never looked at: it means "no match" in llama.cpp.
-        at = _last_occurrence(history, n, before - n - 1)
-        if at == 0:
+        starts = starts_of(history, history[-n:], 1, before - n - 1)
+        if not starts.size:
             return NOTHING
+        at = int(starts[-1])
         length = min(m, before - (at + n))
         if length < n:
             return NOTHING
         return history[at + n : at + n + min(length, most_tok)]
-
-
-def _last_occurrence(history: NDArray[np.int32], n: int, last_start: int) -> int:
-    """Largest start in 1 … ``last_start`` whose ``n`` tokens equal the last ``n``; 0 for none."""
-    pattern = history[-n:]
-    # Starts whose last token fits, then those of them whose token before that fits, and so on:
-    # a frequent token (a line end) leaves thousands, and no Python loop may walk over them.
-    starts = np.flatnonzero(history[n : last_start + n] == pattern[-1]) + 1
-    for offset in range(n - 2, -1, -1):
-        if not starts.size:
-            return 0
-        starts = starts[history[starts + offset] == pattern[offset]]
-    return int(starts[-1]) if starts.size else 0
