@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from engine_bridge.child.llama import Model
+from engine_bridge.child.sampler_chain import NOTHING_FITS
 from engine_bridge.thoughts import MARK_TEXTS
 
 
 class Pieces(dict[int, bytes | None]):
-    """Bytes of each token that occurred; None for end-of-generation tokens."""
+    """Bytes of each token that occurred; None for what ends a generation."""
 
     def __init__(self, model: Model) -> None:
         """Nothing looked up yet."""
-        super().__init__()
+        super().__init__({NOTHING_FITS: None})
         self._model = model
 
     def __missing__(self, token: int) -> bytes | None:

@@ -5,7 +5,9 @@ Knows what ends an answer; must not know batches or the pipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,27 @@ from engine_bridge.thoughts import ThoughtCounter
 
 # Text goes to the window at most this often; the first token goes at once.
 _FLUSH_NS = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """What is added to the scores of some tokens; minus infinity forbids one.
+
+    Attributes:
+        tokens: (biased,) int64, each once.
+        values: (biased,) float32.
+    """
+
+    tokens: NDArray[np.int64]
+    values: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, biases: Mapping[int, float]) -> Self | None:
+        """``biases`` by token as arrays; None for none."""
+        if not biases:
+            return None
+        tokens = np.fromiter(biases.keys(), np.int64, len(biases))
+        return cls(tokens, np.fromiter(biases.values(), np.float32, len(biases)))
 
 
 class Prepared:
@@ -59,7 +82,7 @@ class Stream:
         reused_tok: Of them not computed.
         new_tok: Tokens generated.
         chain: Its samplers; None takes the likeliest token.
-        banned: Tokens it must not draw, or None.
+        bias: What is added to its scores where it takes the likeliest token, or None.
         finish: Why it ended and the detail, None while it runs.
         draft_tok: Drafted tokens in the step under way.
         again_tok: Tokens of its answer that the next step computes again, since a state was put
@@ -77,7 +100,7 @@ class Stream:
         self.reused_tok = reused_tok
         self.new_tok = 0
         self.chain: SamplerChain | None = None
-        self.banned: NDArray[np.int64] | None = None
+        self.bias: Bias | None = None
         self.finish: tuple[FinishReason, str] | None = None
         self.draft_tok = self.again_tok = self.dropped_tok = 0
         self.due_ns = 0
@@ -139,7 +162,8 @@ class Stream:
     def _take(self, piece: bytes | None) -> None:
         self.new_tok += 1
         if piece is None:
-            self.finish = ("end", "")
+            dead_end = "" if self.chain is None else self.chain.dead_end
+            self.finish = ("failed", dead_end) if dead_end else ("end", "")
             return
         self._thought.take(piece)
         if self._text.push(piece):
