@@ -73,6 +73,7 @@ class Ggml:
         for name, (arguments, result) in _SIGNATURES.items():
             setattr(self, name.removeprefix("ggml_backend_"), self._bind(name, arguments, result))
         self._workers: dict[str, tuple[int, ...]] = {}
+        self._always: tuple[str, ...] = ()
         self._used: tuple[str, ...] = ()
         self._held: Counter[str] = Counter()
         self._names: dict[int, str] = {}
@@ -173,6 +174,7 @@ class Ggml:
         Raises:
             WorkerError: If one cannot be used; those used before stay.
         """
+        endpoints = tuple(dict.fromkeys((*self._always, *endpoints)))
         for endpoint in endpoints:
             if not self._held[endpoint]:
                 make_sure_of_worker(endpoint)
@@ -187,6 +189,10 @@ class Ggml:
         """The RPC servers whose devices count."""
         return self._used
 
+    def holds_any(self, endpoints: tuple[str, ...]) -> bool:
+        """Whether a loaded model keeps the connection to one of these."""
+        return any(self._held[endpoint] > 0 for endpoint in endpoints)
+
     def hold_workers(self, endpoints: tuple[str, ...]) -> None:
         """A loaded model keeps the connections to these from now on."""
         self._held.update(endpoints)
@@ -196,12 +202,13 @@ class Ggml:
         self._held.subtract(endpoints)
 
     def add_rpc_server(self, endpoint: str) -> None:
-        """Make the devices of one more RPC server appear among ``devices``; see ``use_workers``.
+        """Use one more RPC server whatever a configuration says; see ``use_workers``.
 
         Raises:
             WorkerError: If it cannot be used.
         """
         self.use_workers((*self._used, endpoint))
+        self._always = (*self._always, endpoint)
 
     def _add_worker(self, endpoint: str) -> tuple[int, ...]:
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine_bridge.child.auto_placement import Placed
 from engine_bridge.child.draft_model import DraftModel, read_draft
-from engine_bridge.child.llama import Context, LlamaError, LoadCancelledError, Model
+from engine_bridge.child.llama import GGML, Context, LlamaError, LoadCancelledError, Model
 from engine_bridge.child.load_faults import (
     CannotLoadError,
     cancelled,
@@ -26,6 +26,7 @@ from engine_bridge.child.load_faults import (
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
 from engine_bridge.child.memory_check import check_memory
 from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.planner import OutdatedError
 from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
@@ -293,7 +294,7 @@ class LoadJob:
         except LoadCancelledError:
             raise cancelled() from None
         except LlamaError as error:
-            raise CannotLoadError(refused_model(facts, error)) from None
+            raise CannotLoadError(refused_model(facts, error), fault=error.fault) from None
         if not model.has_vocabulary:  # llama.cpp aborts when it is asked for a token's text
             model.close()
             raise CannotLoadError(without_vocabulary(facts))
@@ -313,7 +314,7 @@ class LoadJob:
         except LoadCancelledError:
             raise cancelled() from None
         except LlamaError as error:
-            refused = CannotLoadError(refused_model(facts, error))
+            refused = CannotLoadError(refused_model(facts, error), fault=error.fault)
             raise of_the_draft(refused, self.config) from None
         return DraftModel(facts, model, weight_reads_of(draft), stamp)
 
@@ -348,7 +349,7 @@ def read_checked(config: EngineConfig) -> GgufModel:
         gguf = read_model(config.model_path)
     except GgufError as error:
         raise CannotLoadError(Problem(("model_path",), str(error))) from None
-    problem = rule_problem(config, gguf.facts)
+    problem = rule_problem(config, gguf.facts) or placement_problem(config, GGML)
     if problem is not None:
         raise CannotLoadError(problem)
     return gguf
@@ -383,7 +384,8 @@ def make_context(model: Model, config: EngineConfig) -> Context:
                 ("ctx_per_slot_tok", "slots", "cache_type_k", "cache_type_v", "flash_attn"),
                 f"llama.cpp could not make this context: {error} Choose a smaller context, fewer "
                 "slots or a smaller cache type.",
-            )
+            ),
+            fault=error.fault,
         ) from None
     return context
 
@@ -418,5 +420,6 @@ def make_draft_context(draft: DraftModel, config: EngineConfig) -> None:
                 ("draft_model_path", "draft_cache_type_k", "draft_cache_type_v"),
                 f"llama.cpp could not make the context of the draft model: {error} Choose a "
                 "smaller context, fewer slots, another draft model or none.",
-            )
+            ),
+            fault=error.fault,
         ) from None

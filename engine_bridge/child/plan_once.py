@@ -16,9 +16,11 @@ from typing import BinaryIO
 import msgspec
 
 from engine_bridge.gguf_file import GgufError, read_model_facts
+from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.placement_rules import without_placement
 
 if sys.platform != "win32":  # which has no such limits; whoever asks watches the time
     import resource
@@ -36,12 +38,14 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         running: What the engine occupies now.
         only_look: Plan nothing; read the file as a load does, vocabulary included.
         keeps_model: The weights that run stay where they are, as long as that fits.
+        failed: The allocation that really failed with ``config``.
     """
 
     config: EngineConfig
     running: MemoryPlan | None = None
     only_look: bool = False
     keeps_model: bool = False
+    failed: MemoryFault | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,14 +109,19 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
         return Refusal(str(error))
     # Only now llama.cpp is loaded: a file that is no model never gets near it.
     planning = importlib.import_module("engine_bridge.child.planner")
+    if asked.only_look:
+        _limit(has_boards=len(planning.memory_now()) > 1)
+        return _look(without_placement(asked.config))
+    # Workers are devices too; what is wrong with them the planner says.
+    planning.placement_problem(asked.config, planning.GGML)
     memory = planning.memory_now()
     _limit(has_boards=len(memory) > 1)
-    if asked.only_look:
-        return _look(asked.config)
     # Counted before this process was limited, as the engine will find it.
     planner = planning.Planner(memory=lambda: memory)
     try:
-        plan = planner.plan(asked.config, asked.running, keeps_model=asked.keeps_model)
+        plan = planner.plan(
+            asked.config, asked.running, keeps_model=asked.keeps_model, failed=asked.failed
+        )
         return Answer(plan, facts)
     except planning.PlanRefusedError as refused:
         return Refusal(refused.problem.message)

@@ -17,11 +17,14 @@ from engine_bridge.child.auto_placement import Placed, kept_placement, place, to
 from engine_bridge.child.breakdown import NotSupportedError
 from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
 from engine_bridge.child.kept_model import KeptModel
-from engine_bridge.child.llama import LlamaError
+from engine_bridge.child.llama import GGML, LlamaError
+from engine_bridge.child.memory_failure import failure_problem, room_after
 from engine_bridge.child.memory_shape import MemoryShape
+from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.smaller import NoTrialError, nearest_that_fits
 from engine_bridge.gguf_file import GgufError, GgufModel
+from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
@@ -89,17 +92,24 @@ class Planner:
         return self._read(path).facts
 
     def plan(
-        self, config: EngineConfig, running: MemoryPlan | None = None, *, keeps_model: bool = False
+        self,
+        config: EngineConfig,
+        running: MemoryPlan | None = None,
+        *,
+        keeps_model: bool = False,
+        failed: MemoryFault | None = None,
     ) -> MemoryPlan:
         """Plan ``config``.
 
-        A configuration that breaks a rule is not tried, since the engine might abort: its plan has
-        no bytes, does not fit and names the rules.
+        A configuration that breaks a rule, or names devices that are not there, is not tried, since
+        the engine might abort: its plan has no bytes, does not fit and names the reasons.
 
         Args:
             config: Any configuration.
             running: What the engine occupies now and would give back; None if nothing runs.
             keeps_model: The weights that run stay where they are, as long as that fits.
+            failed: The allocation that really failed with ``config``: then the plan does not fit,
+                whatever the devices say, and tells what would.
 
         Raises:
             PlanRefusedError: If the file is no model, or the engine refuses it.
@@ -111,7 +121,10 @@ class Planner:
         draft, refused = self._read_draft(config, gguf.facts)
         if refused is not None:
             problems = _with_first(problems, refused)
-        if refused is not None or errors_of(config, gguf.facts):
+        is_refused = refused is not None or bool(errors_of(config, gguf.facts))
+        if not is_refused and (missing := placement_problem(config, GGML)) is not None:
+            problems, is_refused = _with_first(problems, missing), True
+        if is_refused:
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
         memory = memory_now() if self._memory is None else self._memory()
@@ -119,7 +132,11 @@ class Planner:
         pair, kept = _Pair(gguf, draft), running if keeps_model else None
         placed, shape, effective = self._placed(pair, config, room, kept)
         wanted = placed.applied_to(config)
-        short = problem_of_room(shape, room, wanted)
+        if failed is None:
+            short = problem_of_room(shape, room, wanted)
+        else:
+            short = failure_problem(failed, shape, room, wanted)
+            room = room_after(failed, shape, room)
         if short is not None:
             fix = self._repair(pair, wanted, room)
             problems = _with_first(problems, msgspec.structs.replace(short, fix=fix))

@@ -18,8 +18,10 @@ from typing import NamedTuple
 import msgspec
 
 import engine_bridge
+from engine_bridge.child.llama import GGML
 from engine_bridge.child.plan_once import Refusal, Request, read_answer
 from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
+from engine_bridge.child.stranger import Look
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
@@ -33,6 +35,9 @@ _LEAST_INTERVAL_S = 0.1
 # starve it for seconds, and the loop would wait for it whenever it holds the interpreter's lock.
 _LOW_PRIORITY = 5
 _THROWAWAY_S = 60.0
+# What of a configuration can harm the process that meets it first: patterns that never end, sizes
+# that no model has, a worker that hangs up.
+_NEVER_NEW_HERE = ("override_kv", "override_tensor", "rpc_servers")
 
 
 class Running(NamedTuple):
@@ -78,6 +83,7 @@ class PlannerThread:
         self._waiting: Plan | None = None
         self._is_stopping = False
         self._stranger: subprocess.Popen[bytes] | None = None
+        self._look = Look()
         self._thread = threading.Thread(target=self._work, name="planner", daemon=True)
         self._thread.start()
 
@@ -94,6 +100,7 @@ class PlannerThread:
             self._waiting = None
             if self._stranger is not None:
                 self._stranger.kill()
+            self._look.stop()
             self._changed.notify()
         self._thread.join()
 
@@ -133,7 +140,7 @@ class PlannerThread:
             running = self._running()
             config = question.config
             keeps = running.config is not None and keeps_model(running.config, config)
-            if _files_of(config) <= set(running.paths):
+            if self._may_be_planned_here(config, running):
                 plan = planner.plan(config, running.memory, keeps_model=keeps)
             else:
                 plan = self._plan_stranger(Request(config, running.memory, keeps_model=keeps))
@@ -146,6 +153,32 @@ class PlannerThread:
             problem = Problem((), f"Planning failed by a mistake in TuneDeck: {error!r}.")
             return Refused("plan", question.plan_id, problem)
         return PlanReady(question.plan_id, plan)
+
+    def _may_be_planned_here(self, config: EngineConfig, running: Running) -> bool:
+        """Whether nothing of ``config`` is new to this process; a stranger on workers is looked at.
+
+        A worker serves one connection at a time: what lies on one that the engine holds can be
+        planned nowhere else.
+
+        Raises:
+            PlanRefusedError: If the look ends badly.
+        """
+        known = running.config
+        is_known = known is not None and all(
+            getattr(config, key) == getattr(known, key) for key in _NEVER_NEW_HERE
+        )
+        if is_known and _files_of(config) <= set(running.paths):
+            return True
+        if not GGML.holds_any(config.rpc_servers):
+            return False
+        with self._changed:
+            self._look = Look()
+        if self._is_stopping:
+            raise OutdatedError
+        problem = self._look.problem_of(config)
+        if problem is not None:
+            raise PlanRefusedError(problem)
+        return True
 
     def _plan_stranger(self, question: Request) -> MemoryPlan:
         process = self._start_stranger()

@@ -6,6 +6,8 @@ Sources: ``llama_init_from_model`` (src/llama-context.cpp), ``llm_arch_supports_
 
 from __future__ import annotations
 
+import msgspec
+
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -108,6 +110,23 @@ def _worker_beyond_this_machine(config: EngineConfig, _: ModelFacts | None) -> P
         "a network you trust.",
         {"rpc_servers": tuple(text for text in config.rpc_servers if text not in remote)},
         Severity.WARNING,
+    )
+
+
+def without_placement(config: EngineConfig) -> EngineConfig:
+    """``config`` with everything on this machine's processor, for a look at its file alone."""
+    return msgspec.structs.replace(
+        config,
+        n_gpu_layers=0,
+        n_cpu_moe=0,
+        cpu_moe=False,
+        n_cpu_ffn=0,
+        override_tensor=(),
+        split_mode="layer",
+        tensor_split=(),
+        main_gpu=0,
+        devices=("none",),
+        rpc_servers=(),
     )
 
 

@@ -1,0 +1,1 @@
+"""Tiny models, one of each kind that llama.cpp treats differently."""
