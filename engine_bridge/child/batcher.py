@@ -246,6 +246,7 @@ class Batcher:
 
     def step(self) -> None:
         """Compute one batch and deliver what it brought."""
+        self._full_slots.go_on()
         room = self._make_room() if self._pool.is_shared else PLENTY_TOK
         generating = [stream for stream in self.streams if stream.is_generating]
         reading: list[Stream] = []

@@ -67,7 +67,7 @@ def can_shift(context: Context) -> bool:
 def shift(slot: Slot, what: Shift, context: Context) -> None:
     """Drop the middle of a slot's text and move up what follows, in the books and in the cache.
 
-    The cells are turned to their new positions by the next step, not here.
+    Cells that were moved have yet to be turned to their new positions: see ``turn_moved``.
     """
     kept, dropped = what.kept_tok, what.dropped_tok
     memory = LIB.llama_get_memory(context.handle)
@@ -76,6 +76,26 @@ def shift(slot: Slot, what: Shift, context: Context) -> None:
     slot.tokens[kept : slot.known - dropped] = slot.tokens[kept + dropped : slot.known]
     slot.known -= dropped
     slot.cached -= dropped
+    slot.checkpoints[:] = [point for point in slot.checkpoints if point.tokens <= kept]
+
+
+def turn_moved(context: Context, seq: int, place: int, token: int) -> None:
+    """Have moved cells turned to their new positions now (llama.cpp does it within a decode).
+
+    Until then a copy of the sequence's state would be wrong, and a decode that is ended early could
+    turn some of them twice; this one cannot be. It overwrites the output rows.
+
+    Args:
+        context: Whose cells.
+        seq: A sequence.
+        place: Its first free position.
+        token: Any token; it leaves nothing behind.
+    """
+    context.request_abort(False)
+    batch = context.new_batch(1)
+    batch.token[0], batch.pos[0], batch.seq[0] = token, place, seq
+    context.decode(batch, 1)
+    context.seq_rm(seq, place, -1)
 
 
 class FullSlots:
@@ -93,20 +113,30 @@ class FullSlots:
         self._can_shift = can_shift(context)
         self._is_wanted = False
         self._keep_tok = 0
+        self._due: list[Stream] = []
 
     def set_live(self, config: EngineConfig) -> None:
         """Take what needs no new context."""
         self._is_wanted, self._keep_tok = config.context_shift, config.keep_tok
 
     def meet(self, stream: Stream) -> None:
-        """End ``stream``, or drop a part of its text and say which."""
-        slot = stream.slot
-        if not (self._is_wanted and self._can_shift):
-            sentence = sentences.slot_full(slot.cap_tok)
-            if self._is_wanted:
-                sentence = sentences.slot_cannot_shift(slot.cap_tok)
-            stream.finish = ("context_full", sentence)
+        """End ``stream``, or let it go on with the next step."""
+        if self._is_wanted and self._can_shift:
+            self._due.append(stream)
             return
+        cap_tok = stream.slot.cap_tok
+        say = sentences.slot_cannot_shift if self._is_wanted else sentences.slot_full
+        stream.finish = ("context_full", say(cap_tok))
+
+    def go_on(self) -> None:
+        """Before a step: drop a part of the text of those that are to go on, and say which."""
+        due, self._due = self._due, []
+        for stream in due:
+            if stream.finish is None:
+                self._shift(stream)
+
+    def _shift(self, stream: Stream) -> None:
+        slot = stream.slot
         what = shift_of(
             slot.cached,
             slot.cap_tok,
@@ -115,6 +145,7 @@ class FullSlots:
             adds_bos=self._context.model.adds_bos,
         )
         shift(slot, what, self._context)
+        turn_moved(self._context, slot.index, slot.cached, int(slot.tokens[slot.cached]))
         stream.dropped_tok += what.dropped_tok
         self._emit(
             ContextShifted(
