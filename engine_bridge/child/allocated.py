@@ -6,12 +6,14 @@ not make or free any.
 
 from __future__ import annotations
 
-import psutil
+from dataclasses import replace
 
 from engine_bridge.child.context_shift import can_shift
 from engine_bridge.child.llama import GGML, Context
-from engine_bridge.child.memory_shape import HOST, shape_of
+from engine_bridge.child.memory_shape import HOST, MemoryShape, shape_of
+from engine_bridge.child.nextn import thought_bytes
 from engine_bridge.child.threads import threads_of
+from engine_bridge.hardware.memory_limit import host_memory
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import EngineConfig
@@ -20,15 +22,28 @@ _LOGIT_BYTES = 4
 
 
 def output_bytes_of(context: Context) -> int:
-    """The logits buffer once every output row has been asked for (``output_reserve``)."""
-    return context.model.vocab * _LOGIT_BYTES * max(context.outputs_max, context.sequences)
+    """The logits buffer once every output row has been asked for (``output_reserve``).
+
+    Beside logits it holds what the model thinks of each token, where guessing layers read that.
+    """
+    logits = context.model.vocab * _LOGIT_BYTES * max(context.outputs_max, context.sequences)
+    return logits + (0 if context.mtp is None else thought_bytes(context, of_outputs_only=False))
+
+
+def mtp_shape(mtp: Context) -> MemoryShape:
+    """What the context of a model's guessing layers occupies; their weights are the model's."""
+    return shape_of(
+        [replace(row, model=0) for row in mtp.memory_breakdown()],
+        output_bytes=output_bytes_of(mtp) + thought_bytes(mtp, of_outputs_only=True),
+        recurrent_bytes=0,
+    )
 
 
 def memory_now() -> tuple[DeviceFacts, ...]:
     """Boards as ggml sees them, then host memory by what the system could still give, in bytes."""
     boards = [device for device in GGML.devices() if device.kind in ("gpu", "igpu")]
-    ram = psutil.virtual_memory()
-    return (*boards, DeviceFacts(HOST, "System memory", "cpu", "CPU", ram.available, ram.total))
+    host = host_memory()
+    return (*boards, DeviceFacts(HOST, "System memory", "cpu", "CPU", host.free, host.total))
 
 
 def allocated(
@@ -64,6 +79,8 @@ def allocated(
                 draft.memory_breakdown(), output_bytes=output_bytes_of(draft), recurrent_bytes=0
             )
         )
+    if context.mtp is not None:
+        shape = shape.with_draft(mtp_shape(context.mtp))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 

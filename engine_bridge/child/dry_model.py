@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from engine_bridge.child.allocated import effective_of, output_bytes_of
+from engine_bridge.child.allocated import effective_of, mtp_shape, output_bytes_of
 from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.llama import Context, LlamaError, Model
-from engine_bridge.child.mapped_weights import mapped_bytes
+from engine_bridge.child.mapped_weights import mapped_bytes, without_guessing_layers
 from engine_bridge.child.memory_shape import HOST, MemoryShape, mapped_as_loaded, shape_of
+from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.child.placement import override_patterns
 from engine_bridge.gguf_file import GgufModel
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.protocol import DeviceFacts
@@ -33,11 +35,14 @@ class DryModel:
         Raises:
             LlamaError: If llama.cpp refuses the model, with its words.
         """
-        self._gguf = gguf
         self._model = _load(gguf, config)
         self._flash: dict[tuple[object, ...], str] = {}
-        self._state_bytes: dict[int, int] = {}
+        self._state_bytes: dict[tuple[int, int], int] = {}
         self._mapped: dict[int, int] = {}
+        self._overrides = override_patterns(config)
+        self._loaded_parts = gguf.parts
+        if not config.uses_mtp:
+            self._loaded_parts = without_guessing_layers(gguf.parts, gguf.facts)
 
     def close(self) -> None:
         """Free what little there is."""
@@ -61,6 +66,7 @@ class DryModel:
         """
         context, flash = self._create(config)
         try:
+            attach_mtp(context, config, quiet=True)
             rows = context.memory_breakdown()
             shape = shape_of(
                 self._as_loaded(rows, config),
@@ -68,6 +74,8 @@ class DryModel:
                 recurrent_bytes=self._recurrent_bytes(rows, config),
                 memory=memory,
             )
+            if context.mtp is not None:
+                shape = shape.with_draft(mtp_shape(context.mtp))
             return shape, effective_of(context, config, flash)
         finally:
             context.close()
@@ -93,7 +101,9 @@ class DryModel:
         if repacked not in self._mapped:
             is_offloaded = any(row.model and row.buffer.device != HOST for row in rows)
             first = self._model.layers + 1 - self._model.n_gpu_layers if is_offloaded else None
-            self._mapped[repacked] = mapped_bytes(self._gguf.parts, repacked, first)
+            self._mapped[repacked] = mapped_bytes(
+                self._loaded_parts, repacked, first, self._overrides
+            )
         return mapped_as_loaded(rows, self._mapped[repacked])
 
     def _recurrent_bytes(self, rows: tuple[BufferBytes, ...], config: EngineConfig) -> int:
@@ -101,20 +111,19 @@ class DryModel:
             return _context_bytes(rows)
         if not self._model.is_hybrid:
             return 0
-        if config.slots not in self._state_bytes:
-            self._state_bytes[config.slots] = self._measure_state(config)
-        return self._state_bytes[config.slots]
+        key = (config.slots, config.rollback_tok)
+        if key not in self._state_bytes:
+            self._state_bytes[key] = self._measure_state(config)
+        return self._state_bytes[key]
 
     def _measure_state(self, config: EngineConfig) -> int:
         """The part of the context's bytes that does not grow with its length.
 
-        It depends on the number of sequences alone, so two short contexts tell it exactly.
+        It depends on the number of states alone, so two short contexts tell it exactly.
         """
         sizes = []
         for tokens in (_SHORT_TOK, 2 * _SHORT_TOK):
-            short = msgspec.structs.replace(
-                config, ctx_per_slot_tok=tokens, kv_unified=False, spec_types=()
-            )
+            short = msgspec.structs.replace(config, ctx_per_slot_tok=tokens, kv_unified=False)
             context, _ = self._create(short)
             sizes.append(_context_bytes(context.memory_breakdown()))
             context.close()

@@ -12,19 +12,16 @@ import msgspec
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.auto_placement import Placed, told_of
 from engine_bridge.child.batcher import Batcher
+from engine_bridge.child.contexts import make_contexts, make_draft_context
 from engine_bridge.child.carried import Carried
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
-from engine_bridge.child.loader import (
-    Loaded,
-    make_contexts,
-    make_draft_context,
-    rule_problem,
-)
+from engine_bridge.child.loader import Loaded, rule_problem
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.measure import StepMeter, kv_reads_of
-from engine_bridge.child.memory_check import check_memory
+from engine_bridge.child.memory_check import check_memory, with_way_out
+from engine_bridge.child.sampling import sampling_problem
 from engine_bridge.child.threads import threads_of
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event
@@ -93,7 +90,7 @@ class Engine:
         Raises:
             CannotLoadError: If a rule is broken; the engine goes on with what it had.
         """
-        problem = rule_problem(config, self.facts)
+        problem = rule_problem(config, self.facts) or sampling_problem(config, self._model)
         if problem is not None:
             raise CannotLoadError(problem)
         for context in self._contexts():
@@ -139,7 +136,7 @@ class Engine:
 
     def _check(self, config: EngineConfig, draft: DraftModel | None) -> Placed:
         """Where the layers of ``config`` lie, which are those that are loaded."""
-        problem = rule_problem(config, self.facts)
+        problem = rule_problem(config, self.facts) or sampling_problem(config, self._model)
         if problem is not None:
             raise CannotLoadError(problem)
         draft_facts = None if draft is None else draft.facts
@@ -155,9 +152,9 @@ class Engine:
         self._context.close()
         try:
             context = make_contexts(self._model, config, draft)
-        except CannotLoadError:
+        except CannotLoadError as failure:
             self._go_on_with(self._old_context(), self.config, carried)
-            raise
+            raise with_way_out(failure, config, self.memory) from None
         self.draft = draft
         self._go_on_with(context, config, carried)
 
@@ -168,7 +165,7 @@ class Engine:
                 make_draft_context(draft, config.draft)
         except CannotLoadError as error:
             self._go_back_to_old_draft(error)
-            raise
+            raise with_way_out(error, config, self.memory) from None
         self.draft = draft
         self._draft_with(config)
         self.apply_live(config, 0.0)
@@ -216,14 +213,15 @@ class Engine:
         return None if self.draft is None else self.draft.context
 
     def _contexts(self) -> tuple[Context, ...]:
-        draft = self._draft_context()
-        return (self._context,) if draft is None else (self._context, draft)
+        contexts = (self._context, self._context.mtp, self._draft_context())
+        return tuple(context for context in contexts if context is not None)
 
     def _measured(self, seconds: float) -> MemoryPlan:
         draft = self._draft_context()
         if not can_measure_memory():
             return memory_from_log(self._context, self.config, seconds, draft)
-        state = self.batcher.meter.kv.state_bytes * self._context.sequences
+        states = self._context.sequences * (1 + self._context.rollback_tok)
+        state = self.batcher.meter.kv.state_bytes * states
         memory = allocated(self._context, self.config, seconds, round(state), draft)
         assert memory.effective is not None
         effective = told_of(memory.effective, self._placed)

@@ -70,7 +70,8 @@ class KeptModel:
             LlamaError: If llama.cpp refuses the model or the context, with its words.
             NotSupportedError: On other platforms than Linux.
         """
-        key = (self._file_key, *(getattr(config, name) for name in _PLACEMENT_KEYS))
+        placement = [getattr(config, name) for name in _PLACEMENT_KEYS]
+        key = (self._file_key, config.uses_mtp, *placement)
         if self._dry is None or key != self._dry_key:
             self.close()
             self._dry, self._dry_key = DryModel(gguf, config), key

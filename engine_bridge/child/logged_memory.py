@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 from engine_bridge.child.allocated import effective_of, output_bytes_of
 from engine_bridge.child.llama import Context
 from engine_bridge.child.memory_shape import HOST, MemoryShape
+from engine_bridge.child.nextn import thought_bytes
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 
@@ -23,19 +25,21 @@ def memory_from_log(
     context: Context, config: EngineConfig, seconds: float, draft: Context | None = None
 ) -> MemoryPlan:
     """What ``context`` and its model said they allocated, and the same of a draft model's."""
-    shape = _shape(context)
+    shape = _shape((*context.model.log, *context.log), output_bytes_of(context))
     if draft is not None:
-        shape = shape.with_draft(_shape(draft))
+        shape = shape.with_draft(_shape((*draft.model.log, *draft.log), output_bytes_of(draft)))
+    if context.mtp is not None:
+        output = output_bytes_of(context.mtp) + thought_bytes(context.mtp, of_outputs_only=True)
+        shape = shape.with_draft(_shape(context.mtp.log, output))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 
 
-def _shape(context: Context) -> MemoryShape:
+def _shape(log: Iterable[str], output: int) -> MemoryShape:
     found: Counter[tuple[str, str]] = Counter()
-    for line in (*context.model.log, *context.log):
+    for line in log:
         if match := _LINE.search(line):
             found[match[1], match[2]] += round(float(match[3]) * _MIB)
-    output = output_bytes_of(context)
     names = sorted({_device(buffer) for buffer, _ in found} - {HOST})
     devices = tuple(_device_bytes(name, found, output) for name in (*names, HOST))
     mapped = sum(size for (buffer, _), size in found.items() if buffer.endswith("_Mapped"))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from engine_bridge.gguf_header import TensorFacts
+from engine_bridge.model_facts import ModelFacts
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")
 # The input layer is never offloaded (load_tensors in src/llama-model.cpp).
@@ -21,10 +23,26 @@ _INPUT = ("token_embd", "per_layer_token_embd", "position_embd", "token_types")
 _REPACKABLE = frozenset({"Q1_0", "Q4_0", "Q4_K", "Q2_K", "Q5_K", "Q6_K", "Q8_0", "IQ4_NL", "MXFP4"})
 # Buffers are padded by less than this a tensor.
 _PADDING_BYTES = 64
+_HOST_BUFFER = "CPU"
+
+
+def without_guessing_layers(
+    parts: Iterable[tuple[TensorFacts, ...]], facts: ModelFacts
+) -> tuple[tuple[TensorFacts, ...], ...]:
+    """The tensors that are loaded where nothing asks the layers behind the model's own (NextN)."""
+
+    def is_loaded(tensor: TensorFacts) -> bool:
+        block = _BLOCK.match(tensor.name)
+        return not block or int(block[1]) < facts.layers
+
+    return tuple(tuple(filter(is_loaded, part)) for part in parts)
 
 
 def mapped_bytes(
-    parts: Iterable[tuple[TensorFacts, ...]], repacked_bytes: int, first_gpu_layer: int | None
+    parts: Iterable[tuple[TensorFacts, ...]],
+    repacked_bytes: int,
+    first_gpu_layer: int | None,
+    overrides: Iterable[tuple[str, str]] = (),
 ) -> int:
     """Bytes of the mapped stretches of all parts.
 
@@ -32,15 +50,32 @@ def mapped_bytes(
         parts: Tensors of each file, in file order.
         repacked_bytes: What the dry model says is repacked.
         first_gpu_layer: First layer on a board, None without one.
+        overrides: Patterns of tensor names and the buffer type each goes to; the first that finds
+            a name decides.
     """
     files = tuple(parts)
-    is_repacked = _repacking(files, repacked_bytes)
+    patterns = [(_compiled(pattern), buffer) for pattern, buffer in overrides]
+
+    def is_on_host(tensor: TensorFacts) -> bool:
+        for pattern, buffer in patterns:
+            if pattern.search(tensor.name):
+                return buffer == _HOST_BUFFER
+        return first_gpu_layer is None or _is_on_host(tensor, first_gpu_layer)
+
+    on_host = tuple(tuple(filter(is_on_host, file)) for file in files)
+    is_repacked = _repacking(on_host, repacked_bytes)
 
     def is_mapped(tensor: TensorFacts) -> bool:
-        on_host = first_gpu_layer is None or _is_on_host(tensor, first_gpu_layer)
-        return on_host and not is_repacked(tensor)
+        return is_on_host(tensor) and not is_repacked(tensor)
 
     return sum(_stretch(file, is_mapped) for file in files)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of llama.cpp, whose dialect differs only in what the settings refuse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(pattern)
 
 
 def _stretch(file: tuple[TensorFacts, ...], is_mapped: Callable[[TensorFacts], bool]) -> int:
@@ -63,8 +98,8 @@ def _repacking(
     """Which tensors are repacked: the types whose tensors together have just those bytes.
 
     Which types a processor repacks is ggml's knowledge; the sum tells it without a copy of the
-    table. Where no sum fits (some layers on a board), none is assumed: only a repacked tensor at
-    the very edge of a file would make a difference.
+    table. Where no sum fits, none is assumed: only a repacked tensor at the very edge of a file
+    would make a difference.
     """
     sizes: Counter[str] = Counter()
     for tensor in itertools.chain.from_iterable(files):

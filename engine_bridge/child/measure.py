@@ -16,7 +16,10 @@ from engine_bridge.protocol import SlotFacts, StepsMeasured
 
 # llama_kv_cache: size =   48.00 MiB (  4096 cells,   3 layers,  4/4 seqs), K (f16): …
 _CACHE_LINE = re.compile(r"size = +([\d.]+) MiB \( *(\d+) cells, +\d+ layers, +\d+/(\d+) seqs\)")
-_STATE_LINE = re.compile(r"size = +([\d.]+) MiB \( *\d+ cells, +\d+ layers, +(\d+) seqs")
+# llama_memory_recurrent: size =    0.13 MiB (     4 cells,   2 layers,  4 seqs  3 rs_seq), R …
+_STATE_LINE = re.compile(
+    r"size = +([\d.]+) MiB \( *\d+ cells, +\d+ layers, +(\d+) seqs(?: +(\d+) rs_seq)?"
+)
 _MIB = 1 << 20
 
 
@@ -36,7 +39,8 @@ def kv_reads_of(log: Iterable[str], window_tok: int) -> KvReads:
             per_token = float(found[1]) * _MIB / (int(found[2]) * int(found[3]))
             full, window = (full, window + per_token) if is_window else (full + per_token, window)
         elif found := _STATE_LINE.search(line):
-            state += float(found[1]) * _MIB / int(found[2])
+            # Of each sequence a step reads one state, however many are kept to go back to.
+            state += float(found[1]) * _MIB / (int(found[2]) * (1 + int(found[3] or 0)))
     return KvReads(full, window, window_tok if window else 0, state)
 
 
