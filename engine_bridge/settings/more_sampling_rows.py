@@ -20,7 +20,9 @@ from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 # Longer ones are for files; llama.cpp parses each with a recursion.
 _LONGEST_TEXT = 65_536
 # llama.cpp cuts longer breakers (MAX_CHAR_LEN in src/llama-sampler.cpp), counted in bytes.
-_BREAKERS = WordsDomain(r"[^\x00\ud800-\udfff]{1,40}", "a text of 1 to 40 characters")
+_BREAKERS = WordsDomain(
+    r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]{1,40}", "a text of 1 to 40 characters"
+)
 _BIAS = re.compile(r"\d{1,7}[+-](inf|\d{1,3}(\.\d{1,6})?)")
 
 

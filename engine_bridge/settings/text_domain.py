@@ -138,7 +138,7 @@ class WordsDomain:
 
 
 def _escaped(letter: str) -> str:
-    return _ESCAPES.get(letter, letter)
+    return _ESCAPES.get(letter) or (f"\\{letter}" if letter.isspace() else letter)
 
 
 def _plain(found: re.Match[str]) -> str:

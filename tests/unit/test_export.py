@@ -25,7 +25,9 @@ from engine_bridge.settings.domain import (
     Value,
 )
 from engine_bridge.settings.items_domain import ItemsDomain
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY
 from engine_bridge.settings.table import BY_KEY, SETTINGS
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 from tests.unit.fake_client import model_facts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,8 @@ REMOVED = {
     "--spec-ngram-size-m", "--spec-ngram-min-hits", "--ctx-size-draft", "--mlock", "--mmap",
     "--no-mmap", "--direct-io", "-dio",
 }  # fmt: skip
+# The program takes one value at a time of these.
+REPEATED = {"--logit-bias", "--dry-sequence-breaker"}
 EFFECTIVE = EffectiveConfig(
     ctx_per_slot_tok=4096, slots=4, kv_unified=False, ctx_total_tok=16384, flash_attn="on",
     n_gpu_layers=0, batch_tok=2048, ubatch_tok=512, threads=6, threads_batch=12, outputs_max=4,
@@ -58,21 +62,33 @@ def _value(words: list[str], flag: str) -> str:
 
 def _values_of(key: str) -> st.SearchStrategy[Value]:
     domain = BY_KEY[key].domain
+    found: st.SearchStrategy[Value]
     match domain:
         case IntDomain():
-            numbers = st.integers(domain.minimum, domain.maximum)
-            return st.one_of(numbers, st.sampled_from(domain.words)) if domain.words else numbers
+            found = st.integers(domain.minimum, domain.maximum)
+            found = st.one_of(found, st.sampled_from(domain.words)) if domain.words else found
         case FloatDomain():
-            return st.floats(domain.minimum, domain.maximum)
+            found = st.floats(domain.minimum, domain.maximum)
         case FlagDomain():
-            return st.booleans()
+            found = st.booleans()
         case ChoiceDomain():
-            return st.sampled_from(domain.choices)
+            found = st.sampled_from(domain.choices)
         case ListDomain() | ItemsDomain():
             words = domain.choices if isinstance(domain, ListDomain) else domain.examples
-            return st.lists(st.sampled_from(words), unique=True).map(tuple)
+            found = st.lists(st.sampled_from(words), unique=True).map(tuple)
+        case TextDomain():
+            found = st.sampled_from(["", domain.example])
+        case WordsDomain():
+            some = _texts(1, 40).filter(lambda text: text != "none")
+            found = st.lists(some, unique=True, max_size=9).map(tuple)
         case _:
-            return st.text(st.characters(exclude_categories=["Cc"], codec="utf-8"))
+            found = _texts()
+    return found
+
+
+def _texts(least: int = 0, most: int | None = None) -> st.SearchStrategy[str]:
+    letters = st.characters(exclude_categories=["Cc"], codec="utf-8")
+    return st.text(letters, min_size=least, max_size=most)
 
 
 @st.composite
@@ -113,8 +129,16 @@ def test_that_every_setting_is_said_or_excused() -> None:
 # For settings that matter only in company.
 COMPANY: dict[str, dict[str, object]] = {
     "ctx_total_tok": {"kv_unified": True, "ctx_per_slot_tok": 1024},
-    "ngram_size_n": {"spec_types": ("ngram-simple",)},
-    "ngram_size_m": {"spec_types": ("ngram-simple",)},
+    **{key: {"spec_types": kinds[-1:]} for key, kinds in KINDS_OF_KEY.items()},
+    **{
+        key: {"dry_multiplier": 0.8}
+        for key in ("dry_base", "dry_allowed_tok", "dry_last_n_tok", "dry_sequence_breakers")
+    },
+    "xtc_threshold": {"xtc_probability": 0.5},
+    "dynatemp_exponent": {"dynatemp_range": 0.5},
+    "adaptive_decay": {"adaptive_target": 0.5},
+    "mirostat_lr": {"mirostat": 2},
+    "mirostat_ent": {"mirostat": 2},
     **{
         setting.key: {"spec_types": ("draft-simple",), "draft_model_path": "/d.gguf"}
         for setting in SETTINGS
@@ -125,6 +149,7 @@ OTHER_VALUE: dict[str, Value] = {
     "model_path": "/m.gguf", "ctx_per_slot_tok": 512, "slots": 3, "kv_unified": True,
     "ctx_total_tok": 2048, "cache_type_k": "q8_0", "cache_type_v": "q4_0", "flash_attn": "off",
     "spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 8, "ngram_size_n": 4,
+    "ngram_min_hits": 2, "ngram_mod_n_match": 16, "ngram_mod_n_min": 2, "ngram_mod_n_max": 32,
     "draft_model_path": "/other.gguf", "draft_n_max": 5, "draft_n_min": 1, "draft_p_min": 0.75,
     "draft_n_gpu_layers": 3, "draft_cache_type_k": "q8_0", "draft_cache_type_v": "bf16",
     "n_gpu_layers": 7, "n_cpu_moe": 2, "cpu_moe": True, "n_cpu_ffn": 3, "split_mode": "row",
@@ -137,6 +162,12 @@ OTHER_VALUE: dict[str, Value] = {
     "batch_tok": 256, "ubatch_tok": 64, "threads": 3, "threads_batch": 5, "temperature": 0.0,
     "top_k": 7, "top_p": 0.5, "min_p": 0.25, "repeat_penalty": 1.5, "repeat_last_n_tok": 0,
     "presence_penalty": -0.5, "frequency_penalty": 0.5, "seed": 42, "max_new_tok": 100,
+    "dry_multiplier": 0.75, "dry_base": 1.5, "dry_allowed_tok": 3, "dry_last_n_tok": 128,
+    "dry_sequence_breakers": ("\n", "\\", "it's"), "top_n_sigma": 1.5, "typical_p": 0.75,
+    "xtc_probability": 0.5, "xtc_threshold": 0.25, "dynatemp_range": 0.5,
+    "dynatemp_exponent": 2.0, "adaptive_target": 0.25, "adaptive_decay": 0.5, "mirostat": 2,
+    "mirostat_lr": 0.25, "mirostat_ent": 3.0, "logit_bias": ("15+1", "29-inf"), "ignore_eos": True,
+    "grammar": 'root ::= "it\'s" [a-z]+\n', "json_schema": '{"type": "object"}',
     "cache_prompt": False, "cache_ram_mib": 1024, "ctx_checkpoints": 8,
     "checkpoint_min_step_tok": 1024, "cache_reuse_tok": 256,
 }  # fmt: skip
@@ -165,6 +196,23 @@ def test_that_both_dialects_say_the_same_of_the_same_program() -> None:
     assert server[0] == "llama-server"
     assert serve[:2] == ["llama", "serve"]
     assert serve[2:] == server[1:]
+
+
+def test_that_each_kind_of_draft_has_its_own_flags_and_no_others() -> None:
+    config = EngineConfig(
+        spec_types=("ngram-map-k4v", "ngram-map-k", "ngram-mod"), ngram_size_n=4, ngram_min_hits=2
+    )
+    words = words_of(config, None)
+    flags = [word for word in words if word.startswith("--spec-ngram")]
+    assert flags == [
+        "--spec-ngram-map-k-size-n", "--spec-ngram-map-k4v-size-n", "--spec-ngram-map-k-size-m",
+        "--spec-ngram-map-k4v-size-m", "--spec-ngram-map-k4v-min-hits",
+        "--spec-ngram-mod-n-match", "--spec-ngram-mod-n-min", "--spec-ngram-mod-n-max",
+    ]  # fmt: skip
+    assert words[words.index("--spec-ngram-map-k4v-min-hits") + 1] == "2"
+    unused = EngineConfig(spec_types=("ngram-map-k",), ngram_min_hits=2)
+    reasons = TARGETS["llama-server"](unused, None, None).not_carried
+    assert "ngram-map-k4v" in reasons["ngram_min_hits"]
 
 
 # --- Every word -----------------------------------------------------------------------------
@@ -209,7 +257,7 @@ def _check_value(known: dict[str, object], value: str) -> None:
     if value in words:
         return
     if isinstance(choices, list):
-        assert set(value.split(",")) <= set(choices)
+        assert set(value.split(",")) <= set(map(str, choices))
     elif known["kind"] == "int":
         assert -(2**31) <= int(value) < 2**32
     elif known["kind"] == "float":
@@ -219,15 +267,9 @@ def _check_value(known: dict[str, object], value: str) -> None:
 def _pairs(words: list[str]) -> list[tuple[str, str | None]]:
     """Flags with their values; the table of this dialect's switches tells which have none."""
     switches = {
-        "-kvu",
-        "-no-kvu",
-        "-nkvo",
-        "--no-op-offload",
-        "--swa-full",
-        "-cmoe",
-        "--no-host",
-        "-nr",
-    }
+        "-kvu", "-no-kvu", "-nkvo", "--no-op-offload", "--swa-full", "-cmoe", "--no-host", "-nr",
+        "--context-shift", "--no-cache-prompt", "--ignore-eos",
+    }  # fmt: skip
     rest = iter(words)
     return [(word, None if word in switches else next(rest)) for word in rest]
 
@@ -236,7 +278,7 @@ def _pairs(words: list[str]) -> list[tuple[str, str | None]]:
 def test_that_no_flag_is_written_twice(
     config: EngineConfig, effective: EffectiveConfig | None
 ) -> None:
-    flags = [flag for flag, _ in _pairs(words_of(config, effective))]
+    flags = [flag for flag, _ in _pairs(words_of(config, effective)) if flag not in REPEATED]
     assert len(flags) == len(set(flags))
 
 

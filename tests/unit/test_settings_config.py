@@ -21,6 +21,7 @@ from engine_bridge.settings.domain import (
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Setting
 from engine_bridge.settings.table import SETTINGS
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 
 _DRAFTING: dict[str, object] = {
     "spec_types": ("draft-simple",), "draft_model_path": "d.gguf", "draft_n_max": 3,
@@ -84,6 +85,10 @@ def _another_value(row: Setting) -> object:
         candidates = [domain.choices]
     elif isinstance(domain, ItemsDomain):
         candidates = [domain.examples]
+    elif isinstance(domain, TextDomain):
+        candidates = [domain.example]
+    elif isinstance(domain, WordsDomain):
+        candidates = [("x", "\n")]
     else:
         candidates = [True, False] if isinstance(domain, FlagDomain) else ["other.gguf"]
     return next(value for value in candidates if value != row.default)

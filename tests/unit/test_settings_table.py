@@ -14,6 +14,7 @@ from engine_bridge.settings.domain import ChoiceDomain, FloatDomain, IntDomain, 
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Setting
 from engine_bridge.settings.table import BY_KEY, SETTINGS
+from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 
 every_row = pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
 
@@ -107,15 +108,20 @@ def test_that_a_row_is_documented_by_its_class() -> None:
 
 def _examples(row: Setting) -> list[object]:
     """The default and the extremes of a row's domain."""
-    domain = row.domain
-    if isinstance(domain, IntDomain):
-        return [row.default, domain.minimum, domain.maximum, *domain.stops, *domain.words]
-    if isinstance(domain, FloatDomain):
-        return [row.default, domain.minimum, domain.maximum, domain.minimum + domain.step]
-    if isinstance(domain, ChoiceDomain):
-        return list(domain.choices)
-    if isinstance(domain, ListDomain):
-        return [(), domain.choices]
-    if isinstance(domain, ItemsDomain):
-        return [(), domain.examples, domain.examples[-1:]]
-    return [row.default]
+    examples: list[object] = [row.default]
+    match row.domain:
+        case IntDomain() as domain:
+            examples += [domain.minimum, domain.maximum, *domain.stops, *domain.words]
+        case FloatDomain() as domain:
+            examples += [domain.minimum, domain.maximum, domain.minimum + domain.step]
+        case ChoiceDomain() as domain:
+            examples += domain.choices
+        case ListDomain() as domain:
+            examples += [(), domain.choices]
+        case ItemsDomain() as domain:
+            examples += [(), domain.examples, domain.examples[-1:]]
+        case TextDomain() as domain:
+            examples += ["", domain.example]
+        case WordsDomain():
+            examples += [(), (" ", ",", "\\", "\\n", "a b\tc")]
+    return examples
