@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.figures import bytes_text
+from app.sampler_words import SAMPLER_WORDS
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
@@ -214,6 +215,10 @@ def _off_at(key: str, off: float, words: str) -> Callable[[Situation], str]:
     return lambda s: words if getattr(s.config, key) == off else ""
 
 
+def _of_sampler(key: str) -> Callable[[Situation], str]:
+    return lambda s: SAMPLER_WORDS[key](s.config)
+
+
 _ANSWER_WORDS = {-1: "no limit but the context", 0: "reads the prompt and answers nothing"}
 
 
@@ -241,14 +246,7 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "threads": _threads("threads"),
     "threads_batch": _threads("threads_batch"),
     "ubatch_tok": _ubatch,
-    "temperature": _off_at("temperature", 0.0, "greedy: always the likeliest token"),
-    "top_k": _off_at("top_k", 0, "off: all tokens are considered"),
-    "top_p": _off_at("top_p", 1.0, "off"),
-    "min_p": _off_at("min_p", 0.0, "off"),
-    "repeat_penalty": _off_at("repeat_penalty", 1.0, "off"),
-    "repeat_last_n_tok": _off_at("repeat_last_n_tok", 0, "off: no penalty looks back"),
-    "presence_penalty": _off_at("presence_penalty", 0.0, "off"),
-    "frequency_penalty": _off_at("frequency_penalty", 0.0, "off"),
+    **{key: _of_sampler(key) for key in SAMPLER_WORDS},
     "seed": _off_at("seed", -1, "a new one for every answer"),
     "max_new_tok": lambda s: _ANSWER_WORDS.get(s.config.max_new_tok, ""),
 }

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.command_wiring import CommandWiring
 from app.desk import Desk
 from app.hints import Situation, hint_for
+from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
@@ -44,6 +45,7 @@ _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
         for setting in SETTINGS
         if setting.group is Group.DRAFT
     },
+    **SAMPLER_DEPENDENT,
 }
 # One refresh serves all signals that come together when something changes.
 _REFRESH_MS = 15
