@@ -12,8 +12,8 @@ import msgspec
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.auto_placement import Placed, told_of
 from engine_bridge.child.batcher import Batcher
-from engine_bridge.child.contexts import make_contexts, make_draft_context
 from engine_bridge.child.carried import Carried
+from engine_bridge.child.contexts import make_contexts, make_draft_context
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError

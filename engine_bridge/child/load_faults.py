@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine_bridge.child.draft_model import as_draft_problem
 from engine_bridge.child.llama import LlamaError
+from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
@@ -20,19 +21,23 @@ class CannotLoadError(Exception):
     Attributes:
         problem: What is wrong, why and what to do.
         is_cancelled: Whether the user wanted it so.
+        fault: The allocation that failed, None where memory was not the reason.
     """
 
-    def __init__(self, problem: Problem, *, is_cancelled: bool = False) -> None:
+    def __init__(
+        self, problem: Problem, *, is_cancelled: bool = False, fault: MemoryFault | None = None
+    ) -> None:
         """Give up for ``problem``."""
         super().__init__(problem.message)
         self.problem = problem
         self.is_cancelled = is_cancelled
+        self.fault = fault
 
 
 def of_the_draft(error: CannotLoadError, config: EngineConfig) -> CannotLoadError:
     """The same failure, said of the draft model that ``config`` names."""
     problem = as_draft_problem(error.problem, config)
-    return CannotLoadError(problem, is_cancelled=error.is_cancelled)
+    return CannotLoadError(problem, is_cancelled=error.is_cancelled, fault=error.fault)
 
 
 def refused_model(facts: ModelFacts, error: LlamaError) -> Problem:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine_bridge.child.auto_placement import Placed
+from engine_bridge.child.contexts import make_contexts
 from engine_bridge.child.draft_model import DraftModel, read_draft
 from engine_bridge.child.llama import GGML, Context, LlamaError, LoadCancelledError, Model
 from engine_bridge.child.load_faults import (
@@ -24,8 +25,7 @@ from engine_bridge.child.load_faults import (
     without_vocabulary,
 )
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
-from engine_bridge.child.memory_check import check_memory
-from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.child.memory_check import check_memory, with_way_out
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.planner import OutdatedError
 from engine_bridge.child.prompts import PromptSource
@@ -160,7 +160,7 @@ class LoadJob:
         try:
             loaded = self._load()
         except CannotLoadError as failure:
-            self.put(LoadEnded(self, failure=failure))
+            self.put(LoadEnded(self, failure=self._explained(failure)))
         except Exception as error:
             traceback.print_exc()
             self.put(LoadEnded(self, failure=CannotLoadError(own_fault(error))))
@@ -175,8 +175,29 @@ class LoadJob:
         stamp = self._make_sure_of_file(gguf.facts, self.config)
         draft_stamp = None if draft is None else self._make_sure_of_draft(draft.facts)
         self._make_sure_of_memory(gguf.facts, None if draft is None else draft.facts)
-        if draft is not None and draft_stamp is not None and self._has_target:
-            return self._load_draft(draft, draft_stamp, of_all=0.0)
+
+        def load() -> Loaded | DraftModel:
+            if draft is not None and draft_stamp is not None and self._has_target:
+                return self._load_draft(draft, draft_stamp, of_all=0.0)
+            return self._load_all(gguf, stamp, draft, draft_stamp, begin_s)
+
+        try:
+            return load()
+        except CannotLoadError as failure:
+            if failure.fault is None or self._running is None:
+                raise
+        # Beside the running model there was less room than it seemed; without it there is more.
+        self._make_room()
+        return load()
+
+    def _load_all(
+        self,
+        gguf: GgufModel,
+        stamp: Stamp,
+        draft: GgufModel | None,
+        draft_stamp: Stamp | None,
+        begin_s: float,
+    ) -> Loaded:
         share = _share(gguf.facts, draft)
         model = self._load_weights(gguf.facts, share)
         context: Context | None = None
@@ -209,6 +230,13 @@ class LoadJob:
                 context.close()
             model.close()
             raise
+
+    def _explained(self, failure: CannotLoadError) -> CannotLoadError:
+        """``failure``, and where memory was its reason what would fit."""
+        if failure.fault is None:
+            return failure
+        running = self._running
+        return with_way_out(failure, self.config, running, is_outdated=lambda: self.is_cancelled)
 
     @property
     def _has_target(self) -> bool:
@@ -265,6 +293,9 @@ class LoadJob:
         self._stop_ifcancelled()
         if self._running is None or self._fits_beside(facts, draft):
             return
+        self._make_room()
+
+    def _make_room(self) -> None:
         self._tell(0.0, "Making room")
         self.put(RoomWanted(self))
         self._room.wait()
@@ -364,62 +395,3 @@ def _share(target: ModelFacts, draft: GgufModel | None) -> float:
     """The target's share of all bytes to load."""
     others = 0 if draft is None else draft.facts.tensor_bytes
     return target.tensor_bytes / max(1, target.tensor_bytes + others)
-
-
-def make_context(model: Model, config: EngineConfig) -> Context:
-    """A context for ``config``, whose rules were checked.
-
-    Raises:
-        CannotLoadError: If llama.cpp refuses; with its words.
-    """
-    context: Context | None = None
-    try:
-        context = Context.create(model, config)
-        attach_mtp(context, config)
-    except LlamaError as error:
-        if context is not None:
-            context.close()
-        raise CannotLoadError(
-            Problem(
-                ("ctx_per_slot_tok", "slots", "cache_type_k", "cache_type_v", "flash_attn"),
-                f"llama.cpp could not make this context: {error} Choose a smaller context, fewer "
-                "slots or a smaller cache type.",
-            ),
-            fault=error.fault,
-        ) from None
-    return context
-
-
-def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) -> Context:
-    """The context of ``model``, and that of its draft model, which keeps it.
-
-    Raises:
-        CannotLoadError: If llama.cpp refuses one of them; then there is neither.
-    """
-    context = make_context(model, config)
-    if draft is not None and config.draft is not None:
-        try:
-            make_draft_context(draft, config.draft)
-        except CannotLoadError:
-            context.close()
-            raise
-    return context
-
-
-def make_draft_context(draft: DraftModel, config: EngineConfig) -> None:
-    """Give ``draft`` a context for ``config``, its own.
-
-    Raises:
-        CannotLoadError: If llama.cpp refuses it; with its words.
-    """
-    try:
-        draft.build(config)
-    except LlamaError as error:
-        raise CannotLoadError(
-            Problem(
-                ("draft_model_path", "draft_cache_type_k", "draft_cache_type_v"),
-                f"llama.cpp could not make the context of the draft model: {error} Choose a "
-                "smaller context, fewer slots, another draft model or none.",
-            ),
-            fault=error.fault,
-        ) from None

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import psutil
-
 from engine_bridge.child.auto_placement import Placed, placed_in
 from engine_bridge.child.llama import GGML, can_measure_memory
-from engine_bridge.child.planner import Planner, PlanRefusedError
+from engine_bridge.child.load_faults import CannotLoadError
+from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
+from engine_bridge.hardware.memory_limit import host_memory
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
@@ -84,6 +84,32 @@ def check_memory(
     return Checked(errors[0] if errors else None, placed, moves)
 
 
+def with_way_out(
+    failure: CannotLoadError,
+    config: EngineConfig,
+    running: MemoryPlan | None,
+    is_outdated: Callable[[], bool] = lambda: False,
+) -> CannotLoadError:
+    """``failure`` of ``config`` with what would fit, where an allocation was its reason.
+
+    Args:
+        failure: Why it could not be had.
+        config: What was to run; nothing of it is allocated any more.
+        running: What the engine occupies now and would give back.
+        is_outdated: Whether nobody waits for the answer any more.
+    """
+    if failure.fault is None or not can_measure_memory():
+        return failure
+    planner = Planner(is_outdated=is_outdated)
+    try:
+        plan = planner.plan(config, running, failed=failure.fault)
+    except (PlanRefusedError, OutdatedError):
+        return failure
+    finally:
+        planner.close()
+    return CannotLoadError(plan.problems[0], fault=failure.fault)
+
+
 def _fit_easily(models: Sequence[tuple[ModelFacts, EngineConfig]]) -> bool:
     """Whether main memory suffices even by an estimate that is far too high.
 
@@ -96,7 +122,7 @@ def _fit_easily(models: Sequence[tuple[ModelFacts, EngineConfig]]) -> bool:
         if config.n_gpu_layers != 0 and _has_boards():
             return False
         need += _roughly_needed_bytes(facts, config)
-    return need < psutil.virtual_memory().available
+    return need < host_memory().free
 
 
 def _roughly_needed_bytes(facts: ModelFacts, config: EngineConfig) -> float:

@@ -151,8 +151,8 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         return None
     free = next(device.free for device in room.memory if device.name == worst.name)
     where = "System memory" if worst.name == HOST else worst.name
-    need = f"{gib_text(worst.needed)} are needed and {gib_text(free)} are free"
-    keys = _keys_to_move(worst, config)
+    need = f"{gib_text(worst.needed)} are needed ({_parts_of(worst)}) and {gib_text(free)} are free"
+    keys = keys_to_move(worst.name, config)
     mapped = shape.bytes.weights_mapped + shape.bytes.draft_mapped
     if worst.name == HOST and missing <= mapped:
         return Problem(
@@ -164,17 +164,30 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         )
     return Problem(
         keys,
-        f"{where} does not suffice: {need} (some is left for the system). Shorten the context, use "
-        "fewer slots or a q8_0 cache"
+        f"{where} does not suffice: {need}, so {gib_text(missing)} are missing (some is left for "
+        "the system). Shorten the context, use fewer slots or a q8_0 cache"
         + (", a smaller draft model or none" if worst.draft else "")
         + (", or put fewer layers on it." if worst.name != HOST else ", or a smaller model."),
     )
 
 
-def _keys_to_move(device: DeviceBytes, config: EngineConfig) -> tuple[str, ...]:
+def _parts_of(need: DeviceBytes) -> str:
+    """The parts of a need, the largest first: ``KV cache 3.1 GiB, weights 2.0 GiB``."""
+    parts = {
+        "weights": need.weights,
+        "KV cache": need.kv,
+        "compute buffers": need.compute,
+        "draft model": need.draft,
+    }
+    told = sorted(parts.items(), key=lambda part: -part[1])
+    return ", ".join(f"{name} {gib_text(size)}" for name, size in told if size >= _GIB / 20)
+
+
+def keys_to_move(device: str, config: EngineConfig) -> tuple[str, ...]:
+    """Settings that make a configuration smaller on ``device``."""
     pool = "ctx_total_tok" if config.kv_unified else "ctx_per_slot_tok"
     keys = (pool, "slots", "cache_type_k", "cache_type_v")
-    return keys if device.name == HOST else (*keys, "n_gpu_layers")
+    return keys if device == HOST else (*keys, "n_gpu_layers")
 
 
 def _given_back(name: str, running: MemoryPlan | None) -> int:
@@ -187,5 +200,7 @@ def _given_back(name: str, running: MemoryPlan | None) -> int:
 
 
 def gib_text(size: int) -> str:
-    """``4.2 GiB``."""
+    """``4.2 GiB``; ``52 MiB`` where that would be next to nothing."""
+    if size < _GIB // 10:
+        return f"{size / _MIB:.0f} MiB"
     return f"{size / _GIB:.1f} GiB"
