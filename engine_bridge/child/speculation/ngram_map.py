@@ -72,6 +72,9 @@ class TextMap(ABC):
         self._n = key_tok = config.ngram_size_n
         self._m = config.ngram_size_m
         self._weights = hash_weights(_FACTOR, key_tok, np.uint32)
+        self._start_anew()
+
+    def _start_anew(self) -> None:
         self._places = np.zeros(_PLACES, np.uint32)  # by hash: where such an n-gram starts
         self._filed_to = 0
         self._begun_at = 0
@@ -102,7 +105,7 @@ class TextMap(ABC):
         if size < 2 * n + m:
             return NOTHING
         if size < self._checked_to:
-            self.begin(text)  # a text that was cut in its middle; llama.cpp would abort
+            self._start_anew()  # the text was cut in its middle; llama.cpp would abort
         self._checked_to = size
         wanted = history[-n:]
         match = self._found(text, wanted)

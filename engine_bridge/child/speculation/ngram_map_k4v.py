@@ -34,16 +34,18 @@ class _KeysAndValues(TextMap):
         self, text: NDArray[np.int32], wanted: NDArray[np.int32], key: Key, match: int
     ) -> None:
         """Count what followed ``key`` since the last time, that last place once more."""
-        for start in starts_of(text, wanted, key.counted_to, match).tolist():
-            behind = start + self._n
-            followed_by = text[behind : behind + self._m]
-            for value in key.values:
-                if value.start == 0:
-                    value.start, value.seen, value.draft_tok = behind, 1, self._m
-                    break
-                if np.array_equal(text[value.start : value.start + self._m], followed_by):
-                    value.seen = min(value.seen + 1, MOST_COUNTED)
-                    break
+        behind = starts_of(text, wanted, key.counted_to, match) + self._n
+        followers = text[behind[:, np.newaxis] + np.arange(self._m)]
+        for value in key.values:
+            if not behind.size:
+                break
+            if value.start == 0:
+                value.start, value.seen, value.draft_tok = int(behind[0]), 0, self._m
+            known = text[value.start : value.start + self._m]
+            # A value of an earlier turn may reach beyond the text.
+            is_it = (followers == known).all(axis=1) if len(known) == self._m else behind < 0
+            value.seen = min(value.seen + int(is_it.sum()), MOST_COUNTED)
+            behind, followers = behind[~is_it], followers[~is_it]
         key.counted_to = match
 
     def _outlives(self, key: Key, stays_to: int) -> bool:
