@@ -14,6 +14,7 @@ from app.draft_wiring import DraftWiring
 from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
+from app.lost_workers import LostWorkers
 from app.model_files import ModelFiles
 from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
@@ -82,6 +83,7 @@ class EngineWiring(QObject):
         self.files.trouble_found.connect(self._on_file_trouble_found)
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
+        self.workers = LostWorkers(desk, banner, self, load=self.load)
         self.picker.refused.connect(
             lambda sentence: banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
         )

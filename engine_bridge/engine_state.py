@@ -21,6 +21,8 @@ _SMALLER = "Try a smaller context, fewer slots or a quantised cache."
 _SHORT_SHARE = 0.05
 # What was said longer before the end is hardly its cause.
 _TELLING_S = 60.0
+# What ggml's RPC backend ends the process with when a worker hangs up.
+_WORKER_LOST = "Remote RPC server crashed"
 _WHY_BY_SIGNAL = {
     "SIGABRT": "llama.cpp gave up on a fault it cannot recover from.",
     "SIGILL": "llama.cpp was built for another processor: reinstall TuneDeck on this machine.",
@@ -90,6 +92,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         stderr: Its last lines on stderr, oldest first.
         stderr_times_s: When each of them came, in seconds since 1970; empty where unknown.
         lost_request_ids: Requests that will get no further event.
+        has_lost_worker: Whether a remote worker that went away took it along.
     """
 
     kind: DeathKind
@@ -100,6 +103,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stderr: tuple[str, ...] = ()
     stderr_times_s: tuple[float, ...] = ()
     lost_request_ids: tuple[int, ...] = ()
+    has_lost_worker: bool = False
 
 
 def death_by_exit(
@@ -129,6 +133,9 @@ def death_by_signal(
     """An engine that the system ended: by a signal, on Windows by an exception code."""
     name = _signal_name(number)
     why = _why_killed(memory) if name == "SIGKILL" else _WHY_BY_SIGNAL.get(name, "")
+    has_lost_worker = any(_WORKER_LOST in line for line in stderr)
+    if has_lost_worker:
+        why = "A remote worker went away, and llama.cpp cannot go on without it."
     return DeathReason(
         DeathKind.CRASHED,
         _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), _GO_ON),
@@ -136,6 +143,7 @@ def death_by_signal(
         signal_name=name,
         stderr=tuple(stderr),
         lost_request_ids=lost_request_ids,
+        has_lost_worker=has_lost_worker,
     )
 
 

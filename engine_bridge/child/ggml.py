@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from engine_bridge.child.worker_probe import WorkerError, make_sure_of_worker
 from engine_bridge.protocol import DeviceFacts
+from engine_bridge.worker_probe import WorkerError, make_sure_of_worker
 
 # enum ggml_backend_dev_type in ggml/include/ggml-backend.h; a meta device wraps several GPUs.
 _KINDS = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accel", 4: "gpu"}

@@ -13,11 +13,11 @@ from engine_bridge.child.placement import (
     devices_of,
     override_patterns,
 )
-from engine_bridge.child.worker_probe import WorkerError
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.placement_items import tensor_override
 from engine_bridge.settings.problem import Problem
+from engine_bridge.worker_probe import WorkerError
 
 
 def placement_problem(config: EngineConfig, ggml: Ggml) -> Problem | None:

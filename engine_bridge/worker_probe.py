@@ -91,3 +91,14 @@ def _check(endpoint: str, answer: bytes) -> None:
             f"protocol and this engine {_PROTOCOL[0]}.{_PROTOCOL[1]}. Use the rpc-server of the "
             "same llama.cpp version.",
         )
+
+
+def silent_workers(endpoints: tuple[str, ...]) -> tuple[WorkerError, ...]:
+    """Which of these workers cannot be used, each with the reason; blocks while it asks them."""
+    found = []
+    for endpoint in endpoints:
+        try:
+            make_sure_of_worker(endpoint)
+        except WorkerError as error:
+            found.append(error)
+    return tuple(found)
