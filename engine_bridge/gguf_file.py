@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine_bridge.draft_kind import draft_kind_of, guessing_layers_of
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
 from engine_bridge.gguf_types import FILE_TYPES
@@ -264,6 +265,8 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
     bytes_by_type: Counter[str] = Counter()
     for tensor in tensors:
         bytes_by_type[tensor.type_name] += tensor.bytes
+    blocks = header.number(f"{arch}.block_count")
+    names = {tensor.name for tensor in tensors}
     return ModelFacts(
         path=header.path,
         name=header.name,
@@ -285,6 +288,10 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         is_recurrent=arch in RECURRENT_ARCHITECTURES,
         is_hybrid=arch in HYBRID_ARCHITECTURES,
         is_mla=attention.is_mla,
+        nextn_layers=guessing_layers_of(
+            blocks, header.number(f"{arch}.nextn_predict_layers"), names
+        ),
+        draft_kind=draft_kind_of(arch, blocks, names),
         chat_template=header.text("tokenizer.chat_template"),
         recommends_sampling=any(key.startswith("general.sampling.") for key in header.values),
         bytes_per_token_f16=attention.bytes_per_token_f16,

@@ -62,6 +62,8 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         is_recurrent: Whether every layer keeps a state instead of a cache.
         is_hybrid: Whether some layers keep a state beside the cache of the others.
         is_mla: Whether keys and values are stored compressed together.
+        nextn_layers: Layers behind its own that guess ahead, 0 without them.
+        draft_kind: What it makes when it drafts for another model; see ``ModelFacts``.
         vocab: Tokens in the vocabulary.
         has_chat_template: Whether it brings a chat template.
         licence: What it says of its licence; empty if nothing.
@@ -84,6 +86,8 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_recurrent: bool
     is_hybrid: bool
     is_mla: bool
+    nextn_layers: int
+    draft_kind: str
     vocab: int
     has_chat_template: bool
     licence: str
@@ -163,6 +167,8 @@ def read_header_facts(path: str | os.PathLike[str]) -> HeaderFacts:
         is_recurrent=facts.is_recurrent,
         is_hybrid=facts.is_hybrid,
         is_mla=facts.is_mla,
+        nextn_layers=facts.nextn_layers,
+        draft_kind=facts.draft_kind,
         vocab=facts.vocab,
         has_chat_template=bool(facts.chat_template),
         licence=licence[:_LONGEST_LICENCE],

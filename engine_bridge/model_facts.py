@@ -32,6 +32,9 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         is_recurrent: Whether every layer keeps a state instead of a cache.
         is_hybrid: Whether some layers keep a state and some a cache.
         is_mla: Whether attention is compressed (MLA).
+        nextn_layers: Layers behind its own that guess ahead (NextN, MTP); 0 without them.
+        draft_kind: What it makes when it drafts for another model, ``draft-simple`` for any model
+            of its own; see ``draft_kind``.
         chat_template: The template's source, or the empty string for a base model.
         recommends_sampling: Whether the file brings sampling values (``general.sampling.*``), which
             llama-server takes for those its command line does not say.
@@ -58,6 +61,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_recurrent: bool = False
     is_hybrid: bool = False
     is_mla: bool = False
+    nextn_layers: int = 0
+    draft_kind: str = "draft-simple"
     chat_template: str = ""
     recommends_sampling: bool = False
     bytes_per_token_f16: int = 0

@@ -11,7 +11,7 @@ from app.storage.atomic_file import write_whole
 from engine_bridge.header_facts import HeaderFacts
 
 # Of the file's layout and of the facts in it; another one is read as nothing.
-_VERSION = 1
+_VERSION = 2
 
 
 class KeptFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

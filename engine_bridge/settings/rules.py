@@ -12,9 +12,11 @@ from engine_bridge.settings.cache_rules import CACHE_RULES
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.draft_rules import DRAFT_RULES
 from engine_bridge.settings.ngram_rules import NGRAM_RULES
 from engine_bridge.settings.placement_rules import PLACEMENT_RULES
 from engine_bridge.settings.problem import Problem, Rule, Severity
+from engine_bridge.settings.sampling_rules import SAMPLING_RULES
 from engine_bridge.settings.shift_rules import SHIFT_RULES
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
@@ -161,45 +163,6 @@ def _batch_holds_a_token_per_slot(config: EngineConfig, _: ModelFacts | None) ->
     )
 
 
-def _draft_simple_needs_a_model(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    if "draft-simple" not in config.spec_types or config.draft_model_path:
-        return None
-    return Problem(
-        ("spec_types", "draft_model_path"),
-        "draft-simple asks a second, smaller model, and none is chosen. Choose a draft model with "
-        "the vocabulary of this one, or draft without.",
-        {"spec_types": _without_draft_simple(config)},
-    )
-
-
-def _draft_v_needs_flash_attention(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    is_quantised = CACHE_TYPES[config.draft_cache_type_v].is_quantised
-    if config.draft is None or config.flash_attn != "off" or not is_quantised:
-        return None
-    return Problem(
-        ("draft_cache_type_v", "flash_attn"),
-        f"A {config.draft_cache_type_v} V cache of the draft model needs flash attention; without "
-        "it llama.cpp makes no context. Set the draft V cache to f16, or flash attention to auto.",
-        {"draft_cache_type_v": "f16"},
-    )
-
-
-def _shortest_draft_can_be_made(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    if config.draft is None or config.draft_n_min <= config.draft_n_max:
-        return None
-    return Problem(
-        ("draft_n_min", "draft_n_max"),
-        f"Drafts of fewer than {config.draft_n_min} tokens are thrown away, and the draft model "
-        f"makes {config.draft_n_max} at most: nothing is ever drafted.",
-        {"draft_n_min": config.draft_n_max},
-        Severity.WARNING,
-    )
-
-
-def _without_draft_simple(config: EngineConfig) -> tuple[str, ...]:
-    return tuple(kind for kind in config.spec_types if kind != "draft-simple")
-
-
 def _pool_is_bounded(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     if config.pool_tok <= MAX_POOL_CELLS:
         return None
@@ -268,15 +231,14 @@ RULES: tuple[Rule, ...] = (
     _block_must_divide_head,
     _batch_holds_a_token_per_slot,
     _ubatch_within_batch,
-    _draft_simple_needs_a_model,
-    _draft_v_needs_flash_attention,
     *NGRAM_RULES,
+    *DRAFT_RULES,
     _pool_is_bounded,
-    _shortest_draft_can_be_made,
     _cap_above_pool,
     _beyond_training,
     _slot_too_small,
     *SHIFT_RULES,
     *CACHE_RULES,
     *PLACEMENT_RULES,
+    *SAMPLING_RULES,
 )

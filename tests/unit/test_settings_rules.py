@@ -35,6 +35,8 @@ def _model(
     is_mla: bool = False,
     trained: int = 32_768,
     is_recurrent: bool = False,
+    is_hybrid: bool = False,
+    nextn_layers: int = 0,
     window_tok: int = 0,
 ) -> ModelFacts:
     return ModelFacts(
@@ -54,6 +56,8 @@ def _model(
         head_dims_v=(head_dim,),
         is_mla=is_mla,
         is_recurrent=is_recurrent,
+        is_hybrid=is_hybrid,
+        nextn_layers=nextn_layers,
         window_tok=window_tok,
     )
 
@@ -103,7 +107,35 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
         None,
         Severity.WARNING,
     ),
+    (
+        "ngram_mod_n_max",
+        {"spec_types": ("ngram-mod", "ngram-map-k"), "batch_tok": 64, "ubatch_tok": 64},
+        None,
+        Severity.ERROR,
+    ),
+    (
+        "ngram_mod_n_min",
+        {"spec_types": ("ngram-mod",), "ngram_mod_n_max": 32},
+        None,
+        Severity.WARNING,
+    ),
+    (
+        "ngram_mod_n_match",
+        {"spec_types": ("ngram-mod",), "ngram_mod_n_match": 15},
+        None,
+        Severity.WARNING,
+    ),
     ("spec_types", {"spec_types": ("ngram-simple", "draft-simple")}, None, Severity.ERROR),
+    ("spec_types", {"spec_types": ("draft-mtp", "draft-eagle3")}, None, Severity.ERROR),
+    ("spec_types", {"spec_types": ("draft-mtp",)}, _model(), Severity.ERROR),
+    ("spec_types", {"spec_types": ("draft-mtp",)}, _model(architecture="qwen35"), Severity.ERROR),
+    ("spec_types", {"spec_types": ("draft-dspark",)}, None, Severity.WARNING),
+    (
+        "ubatch_tok",
+        {"spec_types": ("draft-mtp",), "ubatch_tok": 16, "draft_n_max": 15},
+        _model(architecture="qwen35", is_hybrid=True, nextn_layers=1),
+        Severity.ERROR,
+    ),
     (
         "draft_cache_type_v",
         {**_DRAFT_SIMPLE, "draft_cache_type_v": "q8_0", "flash_attn": "off"},
@@ -137,6 +169,16 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
     ("context_shift", {"context_shift": True}, _model(window_tok=1024), Severity.WARNING),
     ("cache_reuse_tok", {"cache_reuse_tok": 64}, _model(window_tok=1024), Severity.WARNING),
     ("cache_reuse_tok", {"cache_reuse_tok": 64, "cache_prompt": False}, None, Severity.WARNING),
+    ("json_schema", {"grammar": 'root ::= "a"', "json_schema": "{}"}, None, Severity.ERROR),
+    ("mirostat", {"mirostat": 2, "top_k": 7, "xtc_probability": 0.5}, None, Severity.WARNING),
+    ("mirostat", {"mirostat": 1, "temperature": 0.0}, None, Severity.WARNING),
+    ("adaptive_target", {"adaptive_target": 0.5, "temperature": 0.0}, None, Severity.WARNING),
+    (
+        "xtc_threshold",
+        {"xtc_probability": 0.5, "xtc_threshold": 0.75},
+        None,
+        Severity.WARNING,
+    ),
 ]
 
 
