@@ -98,6 +98,28 @@ class Forget(_Message, frozen=True, tag="forget"):
     conversation_id: str
 
 
+class SaveSlot(_Message, frozen=True, tag="save_slot"):
+    """Write what the cache holds of a conversation to ``path``; ``SlotSaved`` or ``Refused``."""
+
+    request_id: int
+    conversation_id: str
+    path: str
+
+
+class RestoreSlot(_Message, frozen=True, tag="restore_slot"):
+    """Fill a free slot from the file ``path``; ``SlotRestored`` or ``Refused``.
+
+    Attributes:
+        request_id: Number of the caller.
+        conversation_id: Whose slot it is then; whoever says the same text gets it all the same.
+        path: A file of ``SaveSlot``.
+    """
+
+    request_id: int
+    conversation_id: str
+    path: str
+
+
 class Shutdown(_Message, frozen=True, tag="shutdown"):
     """End the process in good order."""
 
@@ -138,6 +160,8 @@ Command: TypeAlias = (
     | Generate
     | Cancel
     | Forget
+    | SaveSlot
+    | RestoreSlot
     | Shutdown
     | SetTemplate
     | CheckTemplate
@@ -220,7 +244,8 @@ class Refused(_Message, frozen=True, tag="refused"):
     """A command was not carried out; the engine goes on with what it had.
 
     Attributes:
-        command: ``load``, ``apply``, ``plan``, ``generate`` or ``set_template``.
+        command: ``load``, ``apply``, ``plan``, ``generate``, ``set_template``, ``save_slot`` or
+            ``restore_slot``.
         request_id: The command's number (``plan_id`` for a plan).
         problem: What is wrong, why and what to do.
         is_cancelled: True if the user cancelled it.
@@ -447,6 +472,38 @@ class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):
     is_lower_bound: bool = False
 
 
+class SlotSaved(_Message, frozen=True, tag="slot_saved"):
+    """A conversation's cache is on the disk.
+
+    Attributes:
+        request_id: Of the ``SaveSlot``.
+        conversation_id: Its conversation.
+        path: The file.
+        bytes: Size of the file.
+        tokens: Tokens it holds.
+        seconds: From the command until it was written.
+    """
+
+    request_id: int
+    conversation_id: str
+    path: str
+    bytes: int
+    tokens: int
+    seconds: float
+
+
+class SlotRestored(_Message, frozen=True, tag="slot_restored"):
+    """A slot holds what the file held; fields as in ``SlotSaved``, and the slot's index."""
+
+    request_id: int
+    conversation_id: str
+    path: str
+    bytes: int
+    tokens: int
+    seconds: float
+    slot: int
+
+
 class Logged(_Message, frozen=True, tag="logged"):
     """A line of the engine's own log."""
 
@@ -528,6 +585,8 @@ Event: TypeAlias = (
     | StepsMeasured
     | MemoryMeasured
     | BandwidthMeasured
+    | SlotSaved
+    | SlotRestored
     | Logged
     | TemplateSet
     | TemplateChecked

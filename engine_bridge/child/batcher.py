@@ -238,6 +238,12 @@ class Batcher:
         )
         stream.close()
 
+    def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:
+        """Let a free slot hold a text computed elsewhere; False where there is no room for it."""
+        self._uses += 1
+        slot.used_at = self._uses
+        return self._reuse.fill(slot, tokens, state)
+
     # --- Steps -----------------------------------------------------------------------------
 
     def interrupt(self, request_id: int | None) -> None:

@@ -28,8 +28,14 @@ _State = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class _Copy:
-    """A state in its parts: those with a count for each stream of the pool, and the rest."""
+class StateParts:
+    """A state in its parts: those with a count for each stream of the pool, and the rest.
+
+    Attributes:
+        head: Its mark and the number of its sequence.
+        caches: Cells of the full cache and of a window's, as far as there are any.
+        rest: A recurrent state.
+    """
 
     head: _State
     caches: tuple[_State, ...]
@@ -40,18 +46,18 @@ class _Copy:
 class Carried:
     """Copies of sequences, and how the cells were made that they came from."""
 
-    _copies: dict[int, _Copy] = field(default_factory=dict)
+    _copies: dict[int, StateParts] = field(default_factory=dict)
     _streams: int = 1
     _kind: tuple[object, ...] = ()
 
     @classmethod
     def of(cls, context: Context, config: EngineConfig, slots: Sequence[Slot]) -> Carried:
         """Copy what ``slots`` hold, the latest used first, as far as host memory goes."""
-        carried = cls(_streams=_streams_of(config), _kind=_kind_of_cells(context, config))
+        carried = cls(_streams=streams_of(config), _kind=_kind_of_cells(context, config))
         room = psutil.virtual_memory().available * _SHARE_OF_FREE_MEMORY
         for slot in sorted(slots, key=lambda slot: (slot.is_free, -slot.used_at)):
             if slot.cached and (room := room - state_bytes(context, slot.index)) >= 0:
-                carried._copies[slot.index] = _copy_of(context, slot.index)
+                carried._copies[slot.index] = parts_of(context, slot.index)
         return carried
 
     def take_over(self, old: Slot, new: Slot, context: Context, config: EngineConfig) -> None:
@@ -75,8 +81,8 @@ class Carried:
         copy = self._copies.pop(slot.index, None)
         if copy is None or self._kind != _kind_of_cells(context, config):
             return False
-        streams = _streams_of(config)
-        caches = [_restreamed(c, slot.index, self._streams, streams) for c in copy.caches]
+        streams = streams_of(config)
+        caches = [restreamed(c, slot.index, self._streams, streams) for c in copy.caches]
         if put_back_state(context, slot.index, np.concatenate([copy.head, *caches, copy.rest])):
             return True
         context.seq_rm(slot.index, -1, -1)
@@ -88,27 +94,28 @@ def _kind_of_cells(context: Context, config: EngineConfig) -> tuple[object, ...]
     return (config.cache_type_k, config.cache_type_v, context.flash_attn, config.swa_full)
 
 
-def _streams_of(config: EngineConfig) -> int:
+def streams_of(config: EngineConfig) -> int:
     """Streams of the pool: one for all slots, or one for each."""
     return 1 if config.kv_unified else config.slots
 
 
-def _copy_of(context: Context, seq: int) -> _Copy:
+def parts_of(context: Context, seq: int) -> StateParts:
+    """A copy of what the memory holds for ``seq``, in its parts."""
     model, state = context.model, taken_state(context, seq)
     head, body = state[:_HEAD_BYTES], state[_HEAD_BYTES:]
     if model.is_recurrent:
-        return _Copy(head, (), body)
+        return StateParts(head, (), body)
     if not model.is_hybrid and not model.window_tok:
-        return _Copy(head, (body,), body[:0])
+        return StateParts(head, (body,), body[:0])
     # Such a memory has two parts, and the second alone can be asked for.
     second = state_bytes(context, seq, is_partial=True) - _HEAD_BYTES
     border = body.size - second
     if model.is_hybrid:
-        return _Copy(head, (body[:border],), body[border:])
-    return _Copy(head, (body[:border], body[border:]), body[:0])
+        return StateParts(head, (body[:border],), body[border:])
+    return StateParts(head, (body[:border], body[border:]), body[:0])
 
 
-def _restreamed(cache: _State, seq: int, before: int, streams: int) -> _State:
+def restreamed(cache: NDArray[np.uint8], seq: int, before: int, streams: int) -> NDArray[np.uint8]:
     """A cache's part for a pool of another number of streams (llama_kv_cache::state_write).
 
     It holds the number of streams and then, for each, the number of its cells with the cells

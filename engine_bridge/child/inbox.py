@@ -22,7 +22,7 @@ from engine_bridge.settings.rules import Problem
 _READ_BYTES = 1 << 16
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 # Inside a text of JSON a quotation mark has a backslash in front, so neither matches there.
-_KIND = re.compile(rb'"type"\s*:\s*"(load|apply|plan|generate)"')
+_KIND = re.compile(rb'"type"\s*:\s*"(load|apply|plan|generate|save_slot|restore_slot)"')
 _NUMBER = re.compile(rb'"(?:request_id|plan_id)"\s*:\s*(\d{1,18})\b')
 
 

@@ -20,6 +20,7 @@ from engine_bridge.child.planner_thread import Running
 from engine_bridge.child.prompts import Renderer
 from engine_bridge.child.reports import MeasurePeak, Reports
 from engine_bridge.child.requests import Requests
+from engine_bridge.child.slot_files import SlotFiles, SlotRead
 from engine_bridge.child.template_check import TemplateChecker
 from engine_bridge.protocol import (
     PROTOCOL_VERSION,
@@ -33,6 +34,8 @@ from engine_bridge.protocol import (
     Hello,
     Load,
     Plan,
+    RestoreSlot,
+    SaveSlot,
     SetTemplate,
     Shutdown,
 )
@@ -76,6 +79,7 @@ class EngineLoop:
         self._reports = Reports(emit, clock, measure_bandwidth)
         self._requests = Requests(renderer, inbox.put, emit, clock)
         self._changes = Changes(self._requests, self._reports, inbox.put, emit, clock)
+        self._slot_files = SlotFiles(self._requests, inbox.put, emit, clock)
         self._templates = TemplateChecker(self._requests.vocabulary_lock, emit)
         self._is_over = False
         inbox.on_put = self.interrupt
@@ -122,6 +126,7 @@ class EngineLoop:
         """End the worker threads and free everything."""
         self._templates.close()
         self._changes.close()
+        self._slot_files.close()
         while (arrived := self._inbox.take()) is not None:
             if isinstance(arrived.item, LoadEnded) and arrived.item.loaded is not None:
                 arrived.item.loaded.close()
@@ -151,6 +156,8 @@ class EngineLoop:
                 self._requests.cancel(request_id)
             case Forget(conversation_id=conversation_id):
                 self._requests.forget(conversation_id)
+            case SaveSlot() | RestoreSlot() | SlotRead() as item:
+                self._slot_files.handle(item, arrived.at_ns)
             case Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() as item:
                 self._changes.handle(item)
             case Plan():

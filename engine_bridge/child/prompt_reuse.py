@@ -117,6 +117,29 @@ class PromptReuse:
         reused, _ = slot.begin(prompt, self._context)
         return reused, self.recompute.reason(conversation_id, prompt, reused, "")
 
+    def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:
+        """Let ``slot``, a free one, hold a text that was computed elsewhere.
+
+        Args:
+            slot: What it holds is rescued first.
+            tokens: (tokens,) int32, the text.
+            state: (bytes,) uint8, a whole state of as many tokens.
+
+        Returns:
+            False where there is no room for it; the slot is empty then.
+        """
+        self._rescue(slot, 0, "")
+        slot.clear(self._context)
+        slot.known = 0
+        has_room = self._pool.make_room(len(tokens), slot) >= len(tokens)
+        is_there = has_room and put_back_state(self._context, slot.index, state)
+        if not is_there or self._context.seq_pos_max(slot.index) != len(tokens) - 1:
+            slot.clear(self._context)
+            return False
+        slot.tokens[: len(tokens)] = tokens
+        slot.cached = slot.known = len(tokens)
+        return True
+
     # --- What could serve -------------------------------------------------------------------
 
     def _better(self, slot: Slot, prompt: NDArray[np.int32], own_tok: int) -> _Found | None:
