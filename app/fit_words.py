@@ -7,6 +7,7 @@ from app.fit_check import Fit
 from app.hints import slot_arithmetic
 from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import BY_KEY
 from widgets.model_rows import FitView
 
@@ -44,15 +45,24 @@ def shortest_device(plan: MemoryPlan) -> DeviceBytes | None:
     return min(used, key=_left, default=None)
 
 
-def way_words(way: dict[str, object]) -> str:
+def way_words(way: dict[str, Value]) -> str:
     """A change as a button says it: ``Load with context 8,192``."""
-    if {"cache_type_k", "cache_type_v"} <= way.keys():
-        return f"Load with a {way['cache_type_k']} cache"
-    parts = [
-        f"{BY_KEY[key].label.lower()} {f'{value:,}' if type(value) is int else value}"
-        for key, value in way.items()
-    ]
-    return f"Load with {' and '.join(parts)}"
+    rest = dict(way)
+    parts = []
+    if rest.get("cache_type_k") == rest.get("cache_type_v") is not None:
+        parts.append(f"a {rest.pop('cache_type_k')} cache")
+        del rest["cache_type_v"]
+        rest.pop("flash_attn", None)  # a quantised cache needs it
+    parts += [_part_words(key, value) for key, value in rest.items()]
+    *others, last = parts
+    return f"Load with {' and '.join(filter(None, (', '.join(others), last)))}"
+
+
+def _part_words(key: str, value: Value) -> str:
+    if key == "spec_types":
+        return "no draft model"
+    words = f"{value:,}" if type(value) is int else BY_KEY[key].domain.format(value)
+    return f"{BY_KEY[key].label.lower()} {words}"
 
 
 def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None) -> str:

@@ -113,6 +113,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         fits: Whether every device has room, counting what the running engine would give back.
         problems: Rules broken and devices overfull, errors first.
         seconds: Time the dry run took.
+        ways: Changes with which it was tried and fits, the nearest first; only where asked for.
     """
 
     bytes: BytesByUse
@@ -121,3 +122,4 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fits: bool
     problems: tuple[Problem, ...]
     seconds: float
+    ways: tuple[dict[str, Value], ...] = ()

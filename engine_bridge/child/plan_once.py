@@ -39,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         only_look: Plan nothing; read the file as a load does, vocabulary included.
         keeps_model: The weights that run stay where they are, as long as that fits.
         failed: The allocation that really failed with ``config``.
+        with_ways: Tell of all changes with which it would fit.
     """
 
     config: EngineConfig
@@ -46,6 +47,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     only_look: bool = False
     keeps_model: bool = False
     failed: MemoryFault | None = None
+    with_ways: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,7 +122,11 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
     planner = planning.Planner(memory=lambda: memory)
     try:
         plan = planner.plan(
-            asked.config, asked.running, keeps_model=asked.keeps_model, failed=asked.failed
+            asked.config,
+            asked.running,
+            keeps_model=asked.keeps_model,
+            failed=asked.failed,
+            with_ways=asked.with_ways,
         )
         return Answer(plan, facts)
     except planning.PlanRefusedError as refused:

@@ -22,7 +22,7 @@ from engine_bridge.child.memory_failure import failure_problem, room_after
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
-from engine_bridge.child.smaller import NoTrialError, nearest_that_fits
+from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
 from engine_bridge.gguf_file import GgufError, GgufModel
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
@@ -98,6 +98,7 @@ class Planner:
         *,
         keeps_model: bool = False,
         failed: MemoryFault | None = None,
+        with_ways: bool = False,
     ) -> MemoryPlan:
         """Plan ``config``.
 
@@ -110,6 +111,7 @@ class Planner:
             keeps_model: The weights that run stay where they are, as long as that fits.
             failed: The allocation that really failed with ``config``: then the plan does not fit,
                 whatever the devices say, and tells what would.
+            with_ways: Tell of all changes with which it would fit, not of the nearest alone.
 
         Raises:
             PlanRefusedError: If the file is no model, or the engine refuses it.
@@ -137,12 +139,22 @@ class Planner:
         else:
             short = failure_problem(failed, shape, room, wanted)
             room = room_after(failed, shape, room)
+        ways: tuple[dict[str, Value], ...] = ()
         if short is not None:
-            fix = self._repair(pair, wanted, room)
+            ways = self._ways(pair, wanted, room, only_nearest=not with_ways)
+            fix = ways[0] if ways else {}
             problems = _with_first(problems, msgspec.structs.replace(short, fix=fix))
         effective = told_of(effective, placed)
         seconds = time.perf_counter() - begin_s
-        return MemoryPlan(shape.bytes, shape.devices, effective, short is None, problems, seconds)
+        return MemoryPlan(
+            bytes=shape.bytes,
+            devices=shape.devices,
+            effective=effective,
+            fits=short is None,
+            problems=problems,
+            seconds=seconds,
+            ways=ways if with_ways else (),
+        )
 
     def _placed(
         self, pair: _Pair, config: EngineConfig, room: Room, kept: MemoryPlan | None
@@ -195,21 +207,26 @@ class Planner:
             raise PlanRefusedError(as_draft_problem(error.problem, config)) from None
         return shape.with_draft(drafts), effective
 
-    def _repair(self, pair: _Pair, config: EngineConfig, room: Room) -> dict[str, Value]:
-        """The nearest smaller configuration that fits; empty where the search was given up."""
+    def _ways(
+        self, pair: _Pair, config: EngineConfig, room: Room, *, only_nearest: bool
+    ) -> tuple[dict[str, Value], ...]:
+        """Changes with which ``config`` fits; none where the search was given up."""
 
         def tried(candidate: EngineConfig) -> MemoryShape:
             self._stop_if_outdated()
-            # A configuration without the draft model is tried without it.
             try:
                 return self._run(pair, candidate, room.memory)[0]
             except PlanRefusedError as error:
                 raise NoTrialError from error
 
+        facts = pair.target.facts
         try:
-            return nearest_that_fits(config, pair.target.facts, room, tried)
+            if not only_nearest:
+                return ways_that_fit(config, facts, room, tried)
+            nearest = nearest_that_fits(config, facts, room, tried)
         except OutdatedError:
-            return {}
+            return ()
+        return (nearest,) if nearest else ()
 
     def _stop_if_outdated(self) -> None:
         if self._is_outdated():

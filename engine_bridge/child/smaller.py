@@ -11,6 +11,7 @@ all the others. Knows rooms and shapes; how a dry run is made is ``planner``'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from engine_bridge.child.auto_placement import TryOut, most_that_fit
 from engine_bridge.child.memory_shape import HOST, MemoryShape
@@ -31,6 +32,9 @@ _SMALL_UBATCH_TOK = 128
 _CONTEXT_RUNS, _MOST_RUNS = 4, 64
 
 
+_Change: TypeAlias = Callable[[EngineConfig], dict[str, object]]
+
+
 class NoTrialError(Exception):
     """The engine would refuse this configuration, or there were enough tries."""
 
@@ -47,6 +51,23 @@ def nearest_that_fits(
         try_out: Makes dry runs; may raise ``NoTrialError``.
     """
     return _Search(config, facts, room, try_out).find()
+
+
+def ways_that_fit(
+    config: EngineConfig, facts: ModelFacts, room: Room, try_out: TryOut
+) -> tuple[dict[str, Value], ...]:
+    """The nearest smaller configuration first, then others that keep all of the context.
+
+    Args:
+        config: What does not fit, its rules checked and its layers placed.
+        facts: The model.
+        room: Free memory of every device.
+        try_out: Makes dry runs; may raise ``NoTrialError``.
+    """
+    search = _Search(config, facts, room, try_out)
+    ways = [search.find(), search.with_one_change(_coarser_caches)]
+    ways.append(search.with_one_change(_fewer_slots))
+    return tuple(way for place, way in enumerate(ways) if way and way not in ways[:place])
 
 
 class _Search:
@@ -68,6 +89,18 @@ class _Search:
             for rung in self._ladder():
                 if (fitting := self._with_longest_context(rung, least)) is not None:
                     return self._without_the_needless(fitting)
+        return {}
+
+    def with_one_change(self, change: _Change) -> dict[str, Value]:
+        """As much of one kind of change as it takes, all else as asked for; empty if too little."""
+        rung = self._config
+        while values := change(rung):
+            rung = rung.with_values(values)
+            if errors_of(rung, self._facts):
+                break
+            shape = self._shape(rung)
+            if shape is not None and self._fits(shape, rung):
+                return {key: getattr(rung, key) for key in rung.changed_from(self._config)}
         return {}
 
     def _ladder(self) -> Iterator[EngineConfig]:
@@ -151,9 +184,6 @@ class _Search:
             except NoTrialError:
                 self._tried[config] = None
         return self._tried[config]
-
-
-_Change = Callable[[EngineConfig], dict[str, object]]
 
 
 def _coarser_caches(config: EngineConfig) -> dict[str, object]:

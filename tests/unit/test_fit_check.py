@@ -12,6 +12,7 @@ from app import fit_check
 from app.fit_check import Fit, FitCheck
 from app.fit_words import fit_view, way_words
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
 from tests.unit.children.plans import GIB
 
 PATIENCE_MS = 30_000
@@ -67,13 +68,6 @@ def test_that_what_does_not_help_is_not_offered(check: FitCheck, qtbot: QtBot) -
     assert fit.ways == ()
 
 
-def test_that_a_cache_that_is_coarse_already_is_not_offered_again(
-    check: FitCheck, qtbot: QtBot
-) -> None:
-    config = config_of("never.gguf", cache_type_k="q4_0", cache_type_v="q4_0")
-    assert answer_to(check, qtbot, config).ways == ()
-
-
 @pytest.mark.parametrize(
     ("name", "words"), [("bad.gguf", "is no model"), ("dies.gguf", "ggml_abort: no")]
 )
@@ -107,4 +101,9 @@ def test_that_a_file_that_keeps_the_engine_too_long_is_given_up(
 
 def test_that_a_change_reads_as_a_button() -> None:
     assert way_words({"ctx_total_tok": 8192}) == "Load with pool size 8,192"
-    assert way_words({"cache_type_k": "q8_0", "cache_type_v": "q8_0"}) == "Load with a q8_0 cache"
+    coarse: dict[str, Value] = {"cache_type_k": "q8_0", "cache_type_v": "q8_0"}
+    assert way_words(coarse) == "Load with a q8_0 cache"
+    assert way_words({"slots": 2, "ctx_per_slot_tok": 8192} | coarse) == (
+        "Load with a q8_0 cache, parallel slots 2 and context per slot 8,192"
+    )
+    assert way_words({"spec_types": ()}) == "Load with no draft model"
