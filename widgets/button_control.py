@@ -19,15 +19,13 @@ from widgets.value_text import value_text
 
 
 class SegmentControl(Control):
-    """Words side by side; of a list setting, ``off``, each word alone, and of two both."""
+    """Words side by side."""
 
-    def __init__(
-        self, setting: Setting, values: Sequence[Value], parent: QWidget, words: Sequence[str] = ()
-    ) -> None:
-        """Offer ``values``, on the buttons as ``words`` where the values are too long for them."""
+    def __init__(self, setting: Setting, values: Sequence[Value], parent: QWidget) -> None:
+        """Offer ``values``."""
         super().__init__(setting, parent)
         self._values = tuple(values)
-        self._words = words = words or [value_text(setting, value) for value in values]
+        words = [value_text(setting, value) for value in values]
         self.segments = Segmented([_as_button(word) for word in words], parent)
         self.label = ElidedLabel("", parent)
         self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -42,13 +40,9 @@ class SegmentControl(Control):
 
     def refresh(self) -> None:
         """Press the button of the value; write it out where the engine made another of it."""
-        text = self.shown_text()
         if self._value in self._values:
-            index = self._values.index(self._value)
-            self.segments.set_index(index)
-            if isinstance(self._value, tuple) and len(self._value) > 1:
-                text = self._words[index]  # several names do not fit beside the row's own
-        self.label.set_text(text)
+            self.segments.set_index(self._values.index(self._value))
+        self.label.set_text(self.shown_text())
 
     def _on_chosen(self, index: int) -> None:
         self._value = self._values[index]

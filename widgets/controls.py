@@ -24,13 +24,12 @@ from widgets.button_control import FlagControl, SegmentControl
 from widgets.control import Control
 from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.fader_scale import FaderScale
+from widgets.list_control import ListControl
 from widgets.text_control import TextControl, WordsControl
 from widgets.value_text import value_with_unit
 
 # Up to this many words stand side by side; more become a fader with a menu.
 _MAX_SEGMENTS = 4
-# What names in a list end with does not fit on a button; the value beside it has the whole name.
-_COMMON_SUFFIX = "-simple"
 
 
 def make_control(setting: Setting, parent: QWidget) -> Control:
@@ -83,13 +82,7 @@ def _make_choice(setting: Setting, parent: QWidget) -> Control:
 
 
 def _make_list(setting: Setting, parent: QWidget) -> Control:
-    assert isinstance(setting.domain, ListDomain)
-    choices = setting.domain.choices
-    values: list[tuple[str, ...]] = [(), *((word,) for word in choices)]
-    words = ["off", *(word.removesuffix(_COMMON_SUFFIX) for word in choices)]
-    if len(choices) == 2:
-        values, words = [*values, choices], [*words, "both"]
-    return SegmentControl(setting, values, parent, words)
+    return ListControl(setting, parent)
 
 
 def _make_flag(setting: Setting, parent: QWidget) -> Control:

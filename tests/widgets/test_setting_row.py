@@ -16,6 +16,7 @@ from engine_bridge.settings.table import BY_KEY, SETTINGS
 from resources.tokens import DARK
 from widgets.button_control import FlagControl, SegmentControl
 from widgets.fader_control import ChoiceFaderControl, NumberControl
+from widgets.list_control import ListControl
 from widgets.setting_row import SettingRow
 from widgets.value_field import ValueField
 
@@ -68,6 +69,8 @@ def samples(setting: Setting) -> list[Value]:
         return [stops[0], stops[len(stops) // 2], stops[-1]]
     if isinstance(control, SegmentControl):
         return list(control._values)
+    if isinstance(control, ListControl):
+        return [(), control._choices[:1], control._choices]
     return [True, False]
 
 
@@ -284,21 +287,56 @@ def test_that_three_words_stand_side_by_side(make: Make) -> None:
     assert len(recorder.changed) == 1
 
 
-def test_that_drafts_are_off_or_one_of_the_kinds_or_both(make: Make) -> None:
+def test_that_any_kinds_of_drafts_can_be_on_in_the_order_of_the_table(make: Make) -> None:
     row = make("spec_types")
+    control = row.control
+    assert isinstance(control, ListControl)
     recorder = Recorder(row)
-    buttons = {b.text(): b for b in row.findChildren(QPushButton)}
-    for word in ("ngram", "off", "draft", "both"):
-        QTest.mouseClick(buttons[word], LEFT)
+    actions = {action.text(): action for action in control.menu.actions()}
+    for word in ("draft-simple", "ngram-mod", "draft-simple", "off", "off"):
+        actions[word].trigger()
     assert [value for _, value in recorder.changed] == [
-        ("ngram-simple",),
-        (),
         ("draft-simple",),
-        ("ngram-simple", "draft-simple"),
+        ("ngram-mod", "draft-simple"),
+        ("ngram-mod",),
+        (),
     ]
-    assert isinstance(row.control, SegmentControl)
+    assert actions["off"].isChecked()
+    assert control.button.text() == "off"
+    for word in BY_KEY["spec_types"].domain.choices:  # type: ignore[union-attr]
+        assert actions[word].toolTip().endswith(".")
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_that_the_menu_of_a_list_stays_open_while_words_are_checked(
+    make: Make, qtbot: QtBot
+) -> None:
+    row = make("spec_types")
+    control = row.control
+    assert isinstance(control, ListControl)
+    recorder = Recorder(row)
+    menu = control.menu
+    menu.popup(row.mapToGlobal(row.rect().center()))
+    qtbot.waitUntil(menu.isVisible, timeout=60_000)
+    first, second = menu.actions()[2:4]
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(first).center())
+    menu.setActiveAction(second)
+    QTest.keyClick(menu, Qt.Key.Key_Space)
+    assert menu.isVisible()
+    assert recorder.changed[-1] == ("spec_types", (first.text(), second.text()))
+    QTest.keyClick(menu, Qt.Key.Key_Escape)
+    assert not menu.isVisible()
+
+
+def test_that_names_that_do_not_fit_are_told_in_full(make: Make) -> None:
+    row = make("spec_types")
+    assert isinstance(row.control, ListControl)
+    choices = row.control._choices
+    row.resize(200, row.height())
+    row.set_value(choices)
     QApplication.processEvents()
-    assert row.control.label.text() == "both"
+    assert row.control.button.text().endswith("…")
+    assert row.control.button.accessibleDescription().startswith(", ".join(choices))
 
 
 def test_that_a_flag_is_a_switch(make: Make) -> None:
