@@ -158,17 +158,18 @@ def _hits(s: Situation) -> str:
 
 
 def _drafted_tokens(s: Situation) -> str:
-    if s.config.draft is None:
+    if not s.config.drafts_by_model:
         return _NO_DRAFT_MODEL
     words = f"up to {1 + s.config.draft_n_max} tokens from one pass"
     if s.plan is not None and s.plan.bytes.draft:
-        words += f" · the draft model takes {bytes_text(s.plan.bytes.draft)}"
+        whose = "the cache for them" if s.config.uses_mtp else "the draft model"
+        words += f" · {whose} takes {bytes_text(s.plan.bytes.draft)}"
     return words
 
 
 def _of_the_draft(words: Callable[[Situation], str]) -> Callable[[Situation], str]:
     """``words`` where a draft model runs, else that none does."""
-    return lambda s: words(s) if s.config.draft is not None else _NO_DRAFT_MODEL
+    return lambda s: words(s) if s.config.drafts_by_model else _NO_DRAFT_MODEL
 
 
 def _shortest_draft(s: Situation) -> str:

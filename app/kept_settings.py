@@ -23,6 +23,7 @@ from app.storage.settings_values import (
 )
 from app.storage.settings_writer import Outcome, SettingsWriter
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import MODEL_KINDS
 
 # A drag changes a value sixty times a second; the disk hears of it twice.
 _COALESCED_MS = 500
@@ -213,7 +214,9 @@ class KeptSettings(QObject):
             f"The draft model {Path(path).name} is not there, or its drive does not answer, so "
             "nothing is drafted with it this time. Choose it again once it is back.",
         )
-        types = tuple(name for name in self._engine.spec_types if name != "draft-simple")
+        # Layers of the model's own need no such file.
+        with_file = MODEL_KINDS.keys() - {"draft-mtp"}
+        types = tuple(name for name in self._engine.spec_types if name not in with_file)
         return {"draft_model_path": "", "spec_types": types}
 
     def note_wanted(self, config: EngineConfig) -> None:

@@ -18,7 +18,7 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
 from engine_bridge.settings.row import Applies, Group
 from engine_bridge.settings.rules import Problem, Severity
-from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, kinds_that_use
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 from widgets.command_bar import CommandBar
 from widgets.cost_badge import CostLevel
@@ -41,7 +41,7 @@ _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
     "ctx_total_tok": lambda config: config.kv_unified,
     **{key: _drafts_by(key) for key in KINDS_OF_KEY},
     **{
-        setting.key: lambda config: "draft-simple" in config.spec_types
+        setting.key: lambda config: not MODEL_KINDS.keys().isdisjoint(config.spec_types)
         for setting in SETTINGS
         if setting.group is Group.DRAFT
     },

@@ -18,6 +18,7 @@ from app.export.llama_speculation import SPECULATION
 from app.quoting import has_stray_bytes
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import MODEL_KINDS
 
 # Settings without a flag, each with the reason.
 NOT_CARRIED = {
@@ -39,7 +40,8 @@ def notes(situation: Situation) -> tuple[str, ...]:
     said = []
     if not config.model_path:
         said.append("No model is chosen, so the line names none: add -m FILE.")
-    if "draft-simple" in config.spec_types and config.draft is None:
+    needs_draft_model = set(config.spec_types) & (MODEL_KINDS.keys() - {"draft-mtp"})
+    if needs_draft_model and not config.draft_model_path:
         said.append("No draft model is chosen, so the line names none: add -md FILE.")
     if has_stray_bytes(config.model_path) or has_stray_bytes(config.draft_model_path):
         said.append(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.export.llama_flag import Flag, Situation
-from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, kinds_that_use
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 _NGRAM_FLAGS = (
@@ -30,18 +31,32 @@ def _speculation(s: Situation) -> tuple[str, ...]:
 
 
 def _draft_model(s: Situation) -> tuple[str, ...]:
-    """Nothing without draft-simple: the program would load the file all the same."""
+    """Nothing without such a kind: the program would load the file all the same."""
     config = s.config
-    if config.draft is None:
+    if not _drafts_by_model(config):
         return ()
-    written: tuple[str, ...] = ("-md", config.draft_model_path)
+    written: tuple[str, ...] = ()
+    if _has_draft_file(config):
+        written += ("-md", config.draft_model_path)
     written += ("--spec-draft-n-max", str(config.draft_n_max))
     if config.draft_n_min:
         written += ("--spec-draft-n-min", str(config.draft_n_min))
     if config.draft_p_min:
         written += ("--spec-draft-p-min", str(config.draft_p_min))
-    written += ("-ngld", _draft_layers(s))
+    if _has_draft_file(config):
+        written += ("-ngld", _draft_layers(s))
     return (*written, "-ctkd", config.draft_cache_type_k, "-ctvd", config.draft_cache_type_v)
+
+
+def _drafts_by_model(config: EngineConfig) -> bool:
+    return any(kind in config.spec_types for kind in MODEL_KINDS) and (
+        config.uses_mtp or bool(config.draft_model_path)
+    )
+
+
+def _has_draft_file(config: EngineConfig) -> bool:
+    """Also for kinds that the desk does not run itself."""
+    return _drafts_by_model(config) and not config.uses_mtp
 
 
 def _draft_layers(s: Situation) -> str:
@@ -66,8 +81,10 @@ def without_effect(s: Situation) -> dict[str, str]:
         if not kinds_that_use(key, config.spec_types) and _is_moved(s, key):
             reasons[key] = f"It has no effect while {' or '.join(kinds)} does not draft."
     for key in DRAFT_KEYS:
-        if config.draft is None and _is_moved(s, key):
-            reasons[key] = "It has no effect while draft-simple does not draft."
+        if not _drafts_by_model(config) and _is_moved(s, key):
+            reasons[key] = "It has no effect while no model drafts."
+    if config.uses_mtp and config.draft_model_path:
+        reasons["draft_model_path"] = "draft-mtp asks layers of the model's own."
     return reasons
 
 

@@ -211,6 +211,11 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return "draft-mtp" in self.spec_types
 
     @property
+    def drafts_by_model(self) -> bool:
+        """Whether a draft model runs, or layers of the model's own that guess ahead."""
+        return self.uses_mtp or self.draft is not None
+
+    @property
     def rollback_tok(self) -> int:
         """States that a recurrent memory keeps of each sequence beside the newest.
 

@@ -90,8 +90,7 @@ def _kind_is_export_only(config: EngineConfig, _: ModelFacts | None) -> Problem 
 
 def _draft_v_needs_flash_attention(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
     is_quantised = CACHE_TYPES[config.draft_cache_type_v].is_quantised
-    has_cache = config.draft is not None or config.uses_mtp
-    if not has_cache or config.flash_attn != "off" or not is_quantised:
+    if not config.drafts_by_model or config.flash_attn != "off" or not is_quantised:
         return None
     return Problem(
         ("draft_cache_type_v", "flash_attn"),
@@ -102,8 +101,7 @@ def _draft_v_needs_flash_attention(config: EngineConfig, _: ModelFacts | None) -
 
 
 def _shortest_draft_can_be_made(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
-    drafts = config.draft is not None or config.uses_mtp
-    if not drafts or config.draft_n_min <= config.draft_n_max:
+    if not config.drafts_by_model or config.draft_n_min <= config.draft_n_max:
         return None
     return Problem(
         ("draft_n_min", "draft_n_max"),
