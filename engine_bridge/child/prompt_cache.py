@@ -78,12 +78,21 @@ class PromptCache:
         """Whether anything may be kept."""
         return self._budget_bytes != 0
 
-    def adopt(self, kind: tuple[object, ...], room: HostRoom) -> None:
-        """Serve another context: what is kept stays if its cells are of the same kind."""
+    def adopt(self, kind: tuple[object, ...], room: HostRoom) -> bool:
+        """Serve another context.
+
+        Args:
+            kind: What must be equal for what is kept to be of use there; else it is dropped.
+            room: Host memory.
+
+        Returns:
+            Whether it was equal.
+        """
         self._room = room
-        if kind != self._kind:
+        is_same, self._kind = kind == self._kind, kind
+        if not is_same:
             self.kept.clear()
-        self._kind = kind
+        return is_same
 
     def set_budget(self, budget_mib: int) -> None:
         """Keep at most ``budget_mib``, −1 for no limit but host memory; drop what is too much."""

@@ -64,7 +64,8 @@ class PromptReuse:
         room = HostRoom(context.model)
         self._context, self._slots, self._pool = context, slots, pool
         self.checkpoints = Checkpoints(context, config, room)
-        self.cache.adopt(_kind_of_states(context, config), room)
+        if not self.cache.adopt(_kind_of_states(context, config), room):
+            self.recompute.lost_all(recompute.SETTING_CHANGED)
         self._can_move = can_shift(context)
         is_cut_anywhere = not keeps_state(context.model) and (
             not context.model.window_tok or config.swa_full
