@@ -6,14 +6,15 @@ GPU ?= auto
 # Arguments of tunedeck (run), pytest (test, check) or the bench.
 ARGS ?=
 
-.PHONY: help run test check bench setup gpu
+.PHONY: help run test check bench gpu-proof setup gpu
 help:
 	@echo 'make run     the window (ARGS="plan model.gguf" for a command)'
 	@echo 'make test    all tests but the benches'
 	@echo 'make check   lint, types, import rules, quick tests'
 	@echo 'make bench   measures the engine against llama-server'
+	@echo 'make gpu-proof   packs what a GPU machine without network needs to build and measure'
 	@echo 'make gpu     says which GPU backend would be built, and why'
 
-run test check bench setup gpu:
+run test check bench gpu-proof setup gpu:
 	@command -v $(PYTHON) >/dev/null || { echo 'TuneDeck needs Python 3.11 or newer, and there is no $(PYTHON) here: `apt-get install python3 python3-venv`, `dnf install python3`, `pacman -S python` or `brew install python` brings it.' >&2; exit 1; }
 	@$(PYTHON) -m bootstrap --gpu "$(GPU)" $@ $(ARGS)

@@ -43,6 +43,7 @@ def main() -> int:
         "test": _test,
         "check": _check,
         "bench": _bench,
+        "gpu-proof": _gpu_proof,
         "setup": _set_up_only,
         "gpu": _say_gpu,
         "missing-packages": _say_missing,
@@ -59,7 +60,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m bootstrap", description=__doc__)
-    names = ["run", "test", "check", "bench", "setup", "gpu", "missing-packages"]
+    names = ["run", "test", "check", "bench", "gpu-proof", "setup", "gpu", "missing-packages"]
     parser.add_argument("command", choices=names)
     parser.add_argument("--gpu", default="auto", help=f"one of {', '.join(REQUESTS)}")
     parser.add_argument(
@@ -132,6 +133,13 @@ def _bench(arguments: argparse.Namespace) -> int:
     environment = _set_up(arguments.gpu, ("demo", "test", "bench"), with_window=False)
     os.environ["TUNEDECK_FETCH"] = "1"
     return _become(environment, ["-m", "tests.bench", *arguments.rest])
+
+
+def _gpu_proof(arguments: argparse.Namespace) -> int:
+    """Pack what a GPU machine needs; without a GPU (``GPU=none``) do there what it would do."""
+    environment = _set_up(arguments.gpu, ("demo", "test", "bench"), with_window=False)
+    is_tried_here = ["--run"] if arguments.gpu == "none" else []
+    return _become(environment, ["-m", "tests.proof.pack", *is_tried_here, *arguments.rest])
 
 
 def _set_up_only(arguments: argparse.Namespace) -> int:
