@@ -14,6 +14,7 @@ from engine_bridge.child.memory_shape import HOST, MemoryShape, shape_of
 from engine_bridge.child.nextn import thought_bytes
 from engine_bridge.child.threads import threads_of
 from engine_bridge.hardware.memory_limit import host_memory
+from engine_bridge.lora_facts import lora_bytes
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import EngineConfig
@@ -73,6 +74,7 @@ def allocated(
         recurrent_bytes=state,
         memory=memory_now(),
     )
+    shape = shape.with_more_weights(lora_bytes(config))
     if draft is not None:
         shape = shape.with_draft(
             shape_of(

@@ -112,6 +112,14 @@ class Batcher:
             for stream in self.streams:
                 self._sampling.equip(stream)
 
+    def forget_computed(self, config: EngineConfig) -> None:
+        """The weights act otherwise from now on: what is cached was computed with others."""
+        for slot in self.slots:
+            slot.clear(self.context)
+        for stream in self.streams:
+            stream.pause()
+        self._reuse.adopt(self.context, config, self.slots, self._pool)
+
     def set_draft(self, config: EngineConfig, draft_context: Context | None) -> None:
         """Draft with another draft model, or with none; streams and their caches stay."""
         self._drafting.adopt(self.context, draft_context, config)

@@ -91,7 +91,8 @@ class Carried:
 
 def _kind_of_cells(context: Context, config: EngineConfig) -> tuple[object, ...]:
     """What must be equal for llama.cpp to read a state back (llama_kv_cache::state_read_data)."""
-    return (config.cache_type_k, config.cache_type_v, context.flash_attn, config.swa_full)
+    types = (config.cache_type_k, config.cache_type_v)
+    return (*types, context.flash_attn, config.swa_full, config.lora)
 
 
 def streams_of(config: EngineConfig) -> int:

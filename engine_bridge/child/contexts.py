@@ -8,7 +8,9 @@ from __future__ import annotations
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.llama import Context, LlamaError, Model
 from engine_bridge.child.load_faults import CannotLoadError
+from engine_bridge.child.lora import LoraError, apply_adapters, drop_adapters, load_adapters
 from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.lora_facts import refused_lora
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
@@ -21,8 +23,13 @@ def make_context(model: Model, config: EngineConfig) -> Context:
     """
     context: Context | None = None
     try:
+        load_adapters(model, config)  # before the context: its graph is sized for them
         context = Context.create(model, config)
         attach_mtp(context, config)
+        drop_adapters(model, config)
+        apply_adapters(context, config)
+    except LoraError as error:
+        raise CannotLoadError(refused_lora(config, error.path, str(error))) from None
     except LlamaError as error:
         if context is not None:
             context.close()

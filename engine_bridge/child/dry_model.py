@@ -15,6 +15,7 @@ from engine_bridge.child.memory_shape import HOST, MemoryShape, mapped_as_loaded
 from engine_bridge.child.nextn import attach_mtp
 from engine_bridge.child.placement import override_patterns
 from engine_bridge.gguf_file import GgufModel
+from engine_bridge.lora_facts import lora_bytes
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import EngineConfig
@@ -74,6 +75,7 @@ class DryModel:
                 recurrent_bytes=self._recurrent_bytes(rows, config),
                 memory=memory,
             )
+            shape = shape.with_more_weights(lora_bytes(config))
             if context.mtp is not None:
                 shape = shape.with_draft(mtp_shape(context.mtp))
             return shape, effective_of(context, config, flash)

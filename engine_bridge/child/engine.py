@@ -19,6 +19,7 @@ from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.loader import Loaded, rule_problem
 from engine_bridge.child.logged_memory import memory_from_log
+from engine_bridge.child.lora import apply_adapters
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import check_memory, with_way_out
 from engine_bridge.child.sampling import sampling_problem
@@ -95,6 +96,9 @@ class Engine:
             raise CannotLoadError(problem)
         for context in self._contexts():
             context.set_threads(*threads_of(config))
+        if config.lora != self.config.lora:
+            apply_adapters(self._context, config)
+            self.batcher.forget_computed(config)
         self.batcher.set_live(config)
         self.config = config
         self.memory = self._measured(seconds)

@@ -103,6 +103,7 @@ class Model:
         self.eos: int = LIB.llama_vocab_eos(self._vocab)
         self.adds_bos: bool = LIB.llama_vocab_get_add_bos(self._vocab)
         self.suppressed = self._suppressed_tokens()
+        self.adapters: dict[str, Any] = {}  # LoRA adapters by their path; they go with the model
         self._piece_buffer = ctypes.create_string_buffer(256)
 
     @classmethod

@@ -32,6 +32,7 @@ from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
 from engine_bridge.child.threads import threads_problem
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model
+from engine_bridge.lora_facts import lora_problem
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.model_facts import ModelFacts
@@ -388,7 +389,8 @@ def read_checked(config: EngineConfig) -> GgufModel:
 
 def rule_problem(config: EngineConfig, facts: ModelFacts) -> Problem | None:
     """The first rule that ``config`` breaks on this model and this machine, or None."""
-    return next(iter(errors_of(config, facts)), None) or threads_problem(config)
+    problem = next(iter(errors_of(config, facts)), None)
+    return problem or threads_problem(config) or lora_problem(config, facts)
 
 
 def _share(target: ModelFacts, draft: GgufModel | None) -> float:

@@ -37,6 +37,26 @@ class MemoryShape:
         """Host memory that is not merely mapped."""
         return self.bytes.host - self.bytes.weights_mapped - self.bytes.draft_mapped
 
+    def with_more_weights(self, size: int) -> MemoryShape:
+        """These figures with ``size`` bytes more, on the device that holds most of the weights."""
+        holder = max(self.devices, key=lambda device: device.weights)
+        devices = tuple(
+            msgspec.structs.replace(device, weights=device.weights + size)
+            if device is holder
+            else device
+            for device in self.devices
+        )
+        on_host = size if holder.name == HOST else 0
+        return MemoryShape(
+            msgspec.structs.replace(
+                self.bytes,
+                weights=self.bytes.weights + size,
+                host=self.bytes.host + on_host,
+                total=self.bytes.total + size,
+            ),
+            devices,
+        )
+
     def with_draft(self, draft: MemoryShape) -> MemoryShape:
         """This model's figures with a draft model's beside them."""
         by_name = {device.name: device for device in draft.devices}

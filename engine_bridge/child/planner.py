@@ -24,6 +24,7 @@ from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
 from engine_bridge.gguf_file import GgufError, GgufModel
+from engine_bridge.lora_facts import lora_problem
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
@@ -124,8 +125,10 @@ class Planner:
         if refused is not None:
             problems = _with_first(problems, refused)
         is_refused = refused is not None or bool(errors_of(config, gguf.facts))
-        if not is_refused and (missing := placement_problem(config, GGML)) is not None:
-            problems, is_refused = _with_first(problems, missing), True
+        if not is_refused:
+            missing = lora_problem(config, gguf.facts) or placement_problem(config, GGML)
+            if missing is not None:
+                problems, is_refused = _with_first(problems, missing), True
         if is_refused:
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)

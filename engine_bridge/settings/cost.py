@@ -7,6 +7,7 @@ context; neither: live).
 from __future__ import annotations
 
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.placement_items import lora_file
 from engine_bridge.settings.row import Applies
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
@@ -68,7 +69,13 @@ def _makes_the_same(key: str, applied: EngineConfig, wanted: EngineConfig) -> bo
     if key in _DRAFT_KEYS:
         is_unused = applied.draft is None and wanted.draft is None
         return is_unused and not (wanted.uses_mtp and key in _MTP_KEYS)
+    if key == "lora":  # their strengths alone
+        return _lora_paths(wanted) == _lora_paths(applied)
     return key in _POOL_KEYS and _pool(wanted) == _pool(applied)
+
+
+def _lora_paths(config: EngineConfig) -> tuple[str, ...]:
+    return tuple(lora_file(text).path for text in config.lora)
 
 
 def _rows(config: EngineConfig) -> tuple[int, int, int]:
