@@ -9,13 +9,14 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from app.desk import Desk
-from app.draft_words import FILE, NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.draft_words import FILE, WITHOUT_FILE, choices_of, draft_text, values_of_choice
 from app.last_folder import MODELS
 from app.library.drafters import Drafters
 from app.library.model_entry import ModelEntry
 from app.library.model_list import ModelList
 from app.model_sheets import location_of
 from app.picker_wiring import KeptModels, refresh_models
+from engine_bridge.draft_kind import PLAIN
 from widgets.top_bar import TopBar
 
 # A list older than this is made anew when the menu opens.
@@ -74,7 +75,7 @@ class DraftWiring(QObject):
     def _check(self) -> None:
         target = self._target_location()
         if target is not None:
-            self._drafters.check(target, self._candidates(target))
+            self._drafters.check(target, [e for e in self._candidates(target) if _is_plain(e)])
 
     def _on_failed(self, sentence: str) -> None:
         self._problem = sentence
@@ -84,8 +85,14 @@ class DraftWiring(QObject):
         if key == FILE:
             self._browse()
             return
-        path = "" if key in (OFF, NGRAM) else os.fsdecode(location_of(key))
-        self._session.want(values_of_choice(key, path, self._session.wanted))
+        wanted = self._session.wanted
+        if key in WITHOUT_FILE:
+            self._session.want(values_of_choice(key, "", wanted))
+            return
+        location = location_of(key)
+        entry = self._models.entry(location)
+        kind = PLAIN if entry is None or entry.facts is None else entry.facts.draft_kind
+        self._session.want(values_of_choice(key, os.fsdecode(location), wanted, kind))
 
     def _browse(self) -> None:
         """Choose a draft model in the system's own dialog."""
@@ -130,3 +137,8 @@ class DraftWiring(QObject):
     def _target_location(self) -> bytes | None:
         model = self._session.model
         return os.fsencode(model.path) if model else None
+
+
+def _is_plain(entry: ModelEntry) -> bool:
+    """Whether it drafts by itself, so that its vocabulary must be the model's."""
+    return entry.facts is not None and entry.facts.draft_kind == PLAIN

@@ -8,12 +8,15 @@ from pathlib import PurePath
 from app.figures import bytes_text
 from app.library.model_entry import ModelEntry
 from app.model_sheets import count_text, key_of
+from engine_bridge.draft_kind import MTP_ARCHITECTURES, PLAIN
 from engine_bridge.header_facts import HeaderFacts
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, NGRAM_KINDS, WHY_EXPORT_ONLY
 from widgets.draft_button import DraftChoice
 
-OFF, NGRAM, FILE = "off", "ngram-simple", "file"
-_MODEL = "draft-simple"
+OFF, NGRAM, MTP, FILE = "off", "ngram-simple", "draft-mtp", "file"
+# Choices without a file.
+WITHOUT_FILE = frozenset({OFF, MTP, *NGRAM_KINDS})
 _SHOWN_REASON = 72
 # So ``why_incompatible`` begins its reason.
 _OTHER_VOCABULARY = "it has another vocabulary"
@@ -22,16 +25,24 @@ _SHOWN_NAME = 40
 WhyNot = Callable[[ModelEntry], str | None]
 
 
-def values_of_choice(key: str, path: str, wanted: EngineConfig) -> dict[str, object]:
-    """The settings that a choice stands for; ``path`` is that of a model's file.
+def values_of_choice(
+    key: str, path: str, wanted: EngineConfig, kind: str = PLAIN
+) -> dict[str, object]:
+    """The settings that a choice stands for.
 
-    Another draft model leaves alone what drafts beside it.
+    Another draft model of the same kind leaves alone what drafts beside it.
+
+    Args:
+        key: The choice.
+        path: The model's file; empty where it has none.
+        wanted: The settings as they stand.
+        kind: What that file drafts.
     """
     if key == OFF:
         return {"spec_types": ()}
-    if key == NGRAM:
-        return {"spec_types": (NGRAM,)}
-    types = wanted.spec_types if _MODEL in wanted.spec_types else (_MODEL,)
+    if key in WITHOUT_FILE:
+        return {"spec_types": (key,)}
+    types = wanted.spec_types if kind in wanted.spec_types else (kind,)
     return {"spec_types": types, "draft_model_path": path}
 
 
@@ -49,7 +60,9 @@ def choices_of(
     why_not: WhyNot,
     waiting: str,
 ) -> list[DraftChoice]:
-    """The lines of the menu: off, copies, then models: smaller ones first, unfit ones last.
+    """The lines of the menu: off, copies, own layers, then models: smaller ones first.
+
+    Behind them those that only a command line can use, and those that are unfit.
 
     Args:
         wanted: The settings as they stand.
@@ -58,8 +71,11 @@ def choices_of(
         why_not: Why one cannot; None while that is unknown.
         waiting: What is still being found out, for a line at the end; empty for nothing.
     """
-    able, unable = [], []
+    able, unable, exported = [], [], []
     for entry in candidates:
+        if _kind_of(entry) in EXPORT_ONLY_KINDS:
+            exported.append(entry)
+            continue
         reason = _why_never(entry) or why_not(entry)
         if reason:
             unable.append((entry, reason))
@@ -69,16 +85,15 @@ def choices_of(
     target_size = _parameters(target) if target is not None else 0
     unable.sort(key=lambda pair: pair[0].name.casefold())
     able.sort(key=lambda entry: (size_of[id(entry)] >= target_size, size_of[id(entry)]))
-    lines = [
-        DraftChoice(OFF, "Off", "One token a pass.", is_checked=not wanted.spec_types),
-        DraftChoice(
-            NGRAM,
-            NGRAM,
-            "Copies what followed the same words earlier. Needs no second model.",
-            is_checked=wanted.spec_types == (NGRAM,),
-        ),
+    lines = [DraftChoice(OFF, "Off", "One token a pass.", is_checked=not wanted.spec_types)]
+    lines += [
+        DraftChoice(kind, kind, sentence, is_checked=wanted.spec_types == (kind,))
+        for kind, sentence in NGRAM_KINDS.items()
     ]
+    if target is not None and target.facts is not None and target.facts.nextn_layers:
+        lines.append(_own_layers_line(target.facts, wanted))
     lines += [_model_line(entry, wanted, target) for entry in able]
+    lines += [_export_line(entry, wanted) for entry in exported]
     lines += [_unfit_line(entry, reason) for entry, reason in unable]
     if waiting:
         lines.append(DraftChoice("", waiting, is_enabled=False))
@@ -90,7 +105,9 @@ def choices_of(
 def _words(config: EngineConfig) -> str:
     parts = []
     for kind in config.spec_types:
-        if kind != _MODEL:
+        if kind in EXPORT_ONLY_KINDS:
+            parts.append(f"{kind} (command line only)")
+        elif kind != PLAIN:
             parts.append(kind)
         elif config.draft_model_path:
             name = PurePath(config.draft_model_path).name.removesuffix(".gguf")
@@ -110,7 +127,31 @@ def _model_line(entry: ModelEntry, wanted: EngineConfig, target: ModelEntry | No
         key_of(entry.location),
         text,
         _cost_sentence(entry, wanted, share),
-        is_checked=_MODEL in wanted.spec_types and wanted.draft_model_path == entry.path,
+        is_checked=PLAIN in wanted.spec_types and wanted.draft_model_path == entry.path,
+    )
+
+
+def _own_layers_line(facts: HeaderFacts, wanted: EngineConfig) -> DraftChoice:
+    if facts.architecture not in MTP_ARCHITECTURES:
+        reason = f"llama.cpp has no such drafts for {facts.architecture} models."
+        return DraftChoice(MTP, f"{MTP}: not for this architecture", reason, is_enabled=False)
+    layers = "a layer" if facts.nextn_layers == 1 else f"{facts.nextn_layers} layers"
+    return DraftChoice(
+        MTP,
+        f"{MTP} · the model's own",
+        f"Asks {layers} of the model's own, trained to guess ahead. The model is loaded again.",
+        is_checked=wanted.spec_types == (MTP,),
+    )
+
+
+def _export_line(entry: ModelEntry, wanted: EngineConfig) -> DraftChoice:
+    kind = _kind_of(entry)
+    return DraftChoice(
+        key_of(entry.location),
+        f"{_short(entry.name)} · {kind} · command line only",
+        f"{entry.name} drafts as {kind}. That stands in the command line but does not run here: "
+        f"{WHY_EXPORT_ONLY}.",
+        is_checked=kind in wanted.spec_types and wanted.draft_model_path == entry.path,
     )
 
 
@@ -158,12 +199,21 @@ def _unfit_line(entry: ModelEntry, reason: str) -> DraftChoice:
 
 def _why_never(entry: ModelEntry) -> str:
     """Why a model can draft for none; empty where it might."""
+    if _kind_of(entry) == MTP:
+        return (
+            f"{entry.name} cannot draft here: it holds guessing layers alone, and those are asked "
+            "in the model's own file only. Choose a file of the model that brings them."
+        )
     if entry.facts is None or not (entry.facts.is_recurrent or entry.facts.is_hybrid):
         return ""
     return (
         f"{entry.name} cannot draft: it keeps a state that cannot be taken back when a guess is "
         "wrong. Choose a model whose layers all keep a cache."
     )
+
+
+def _kind_of(entry: ModelEntry) -> str:
+    return PLAIN if entry.facts is None else entry.facts.draft_kind
 
 
 def _short(name: str) -> str:

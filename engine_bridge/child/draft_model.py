@@ -13,6 +13,7 @@ import msgspec
 from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.measure import kv_reads_of
 from engine_bridge.child.stranger import Stamp, stamp_of
+from engine_bridge.draft_kind import PLAIN
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model
 from engine_bridge.gguf_vocabulary import read_vocabulary, why_incompatible
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
@@ -20,6 +21,7 @@ from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, errors_of
+from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, WHY_EXPORT_ONLY
 
 # What rules call a setting of a model, for a draft model.
 _DRAFT_KEYS = {
@@ -94,6 +96,8 @@ class DraftCheck:
             draft: The draft model.
         """
         assert config.draft is not None
+        if draft.draft_kind != PLAIN:
+            return _wrong_kind(config, draft)
         if draft.is_recurrent or draft.is_hybrid:
             return _no_draft(
                 config,
@@ -155,6 +159,24 @@ def as_draft_problem(problem: Problem, config: EngineConfig) -> Problem:
 def unreadable_draft(config: EngineConfig, error: GgufError) -> Problem:
     """The draft model's file is not there, or no model; the target can run without it."""
     return _no_draft(config, f"The draft model cannot be used. {error}")
+
+
+def _wrong_kind(config: EngineConfig, draft: ModelFacts) -> Problem:
+    """The file is made for drafts that this engine does not run: a line can carry them."""
+    kind = draft.draft_kind
+    if kind not in EXPORT_ONLY_KINDS:
+        return _no_draft(
+            config,
+            f"{draft.name} holds guessing layers alone ({kind}), and those are asked in the "
+            "model's own file only. Choose another draft model.",
+        )
+    others = tuple(other for other in config.spec_types if other != PLAIN)
+    return Problem(
+        ("draft_model_path", "spec_types"),
+        f"{draft.name} drafts as {kind}, which does not run here: {WHY_EXPORT_ONLY}. With {kind} "
+        "chosen it stands in the command line all the same.",
+        {"spec_types": (*others, kind)},
+    )
 
 
 def _no_draft(config: EngineConfig, sentence: str) -> Problem:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from app.draft_words import FILE, NGRAM, OFF, choices_of, draft_text, values_of_choice
+from app.draft_words import FILE, MTP, NGRAM, OFF, choices_of, draft_text, values_of_choice
 from app.library.draft_check import DraftRequest, DraftVerdict, check
 from app.library.model_entry import ModelEntry
 from app.model_sheets import key_of
 from engine_bridge.header_facts import read_header_facts
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.spec_kinds import NGRAM_KINDS
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 
@@ -83,11 +85,14 @@ def test_that_smaller_models_come_first_and_unfit_ones_last(
         "",
     )
     keys = [line.key for line in lines]
-    assert keys == [OFF, NGRAM, *(key_of(e.location) for e in (small, large, mamba)), FILE]
-    assert [line.is_enabled for line in lines] == [True, True, True, True, False, True]
-    assert "a guess costs" in lines[2].text
-    assert "can only slow it down" in lines[3].tip
-    assert "cannot be taken back" in lines[4].tip
+    assert keys[: 1 + len(NGRAM_KINDS)] == [OFF, *NGRAM_KINDS]
+    models = lines[1 + len(NGRAM_KINDS) :]
+    expected = [*(key_of(e.location) for e in (small, large, mamba)), FILE]
+    assert [line.key for line in models] == expected
+    assert [line.is_enabled for line in models] == [True, True, False, True]
+    assert "a guess costs" in models[0].text
+    assert "can only slow it down" in models[1].tip
+    assert "cannot be taken back" in models[2].tip
 
 
 def test_that_another_vocabulary_is_called_so_and_its_tokens_are_in_the_tip(
@@ -108,7 +113,7 @@ def test_that_an_unknown_candidate_is_not_offered_yet(
     target: ModelEntry, small: ModelEntry
 ) -> None:
     lines = choices_of(EngineConfig(), target, [small], lambda _: None, "Comparing …")
-    assert [line.text for line in lines] == ["Off", "ngram-simple", "Comparing …", "Choose a file…"]
+    assert [line.text for line in lines[-3:]] == ["ngram-cache", "Comparing …", "Choose a file…"]
     assert not lines[-2].is_enabled
 
 
@@ -117,7 +122,7 @@ def test_that_what_is_wanted_is_checked(target: ModelEntry, small: ModelEntry) -
         values_of_choice(key_of(small.location), small.path, EngineConfig())
     )
     lines = choices_of(wanted, target, [small], lambda _: "", "")
-    assert [line.is_checked for line in lines] == [False, False, True, False]
+    assert [line.key for line in lines if line.is_checked] == [key_of(small.location)]
     off = EngineConfig().with_values(values_of_choice(OFF, "", wanted))
     assert choices_of(off, target, [], lambda _: "", "")[0].is_checked
     ngram = EngineConfig().with_values(values_of_choice(NGRAM, "", wanted))
@@ -140,3 +145,49 @@ def test_that_another_draft_model_leaves_the_copies_alone() -> None:
         "spec_types": (NGRAM, "draft-simple"),
         "draft_model_path": "/m.gguf",
     }
+
+
+def _with_facts(entry: ModelEntry, **changes: object) -> ModelEntry:
+    assert entry.facts is not None
+    facts = msgspec.structs.replace(entry.facts, **changes)
+    return msgspec.structs.replace(entry, facts=facts)
+
+
+@pytest.mark.parametrize("kind", ["draft-eagle3", "draft-dflash", "draft-dspark"])
+def test_that_a_file_for_the_command_line_says_so_and_can_be_chosen(
+    target: ModelEntry, small: ModelEntry, kind: str
+) -> None:
+    head = _with_facts(small, draft_kind=kind)
+    line = choices_of(EngineConfig(), target, [head], lambda _: None, "")[-2]
+    assert line.is_enabled
+    assert line.text == f"small · {kind} · command line only"
+    assert "does not run here: its draft model reads" in line.tip
+    both = EngineConfig().with_values({"spec_types": (NGRAM, "draft-simple")})
+    values = values_of_choice(line.key, head.path, both, kind)
+    assert values == {"spec_types": (kind,), "draft_model_path": head.path}
+    wanted = EngineConfig().with_values(values)
+    assert draft_text(None, wanted) == f"Drafts: {kind} (command line only)"
+    assert choices_of(wanted, target, [head], lambda _: None, "")[-2].is_checked
+
+
+def test_that_layers_of_the_model_s_own_are_offered_where_they_can_be_asked(
+    target: ModelEntry, small: ModelEntry
+) -> None:
+    def line_of(**changes: object) -> list[tuple[bool, str]]:
+        own = _with_facts(target, **changes)
+        lines = choices_of(EngineConfig(), own, [], lambda _: None, "")
+        return [(line.is_enabled, line.tip) for line in lines if line.key == MTP]
+
+    assert line_of() == []
+    ((is_enabled, tip),) = line_of(nextn_layers=1, architecture="qwen35")
+    assert is_enabled
+    assert "The model is loaded again" in tip
+    ((is_enabled, tip),) = line_of(nextn_layers=1, architecture="exaone4")
+    assert not is_enabled
+    assert "exaone4" in tip
+    alone = choices_of(
+        EngineConfig(), target, [_with_facts(small, draft_kind=MTP)], lambda _: None, ""
+    )[-2]
+    assert not alone.is_enabled
+    assert "guessing layers alone" in alone.tip
+    assert values_of_choice(MTP, "", EngineConfig()) == {"spec_types": (MTP,)}
