@@ -125,8 +125,10 @@ def _mla_needs_equal_types(config: EngineConfig, model: ModelFacts | None) -> Pr
 
 
 def _block_must_divide_head(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
-    if model is None or config.flash_attn == "off":
+    if model is None:
         return None
+    # Without flash attention llama.cpp does not look, and computes NaN or aborts (measured).
+    end = "cannot compute with it" if config.flash_attn == "off" else "refuses to make this context"
     for key, dims in (("cache_type_k", model.head_dims_k), ("cache_type_v", model.head_dims_v)):
         cache_type = CACHE_TYPES[getattr(config, key)]
         odd = [dim for dim in dims if dim % cache_type.block_values]
@@ -134,8 +136,7 @@ def _block_must_divide_head(config: EngineConfig, model: ModelFacts | None) -> P
             return Problem(
                 (key,),
                 f"{cache_type.name} stores {cache_type.block_values} values a block, and the head "
-                f"dimension {odd[0]} of {model.name} is no multiple of that; llama.cpp refuses to "
-                "make this context.",
+                f"dimension {odd[0]} of {model.name} is no multiple of that; llama.cpp {end}.",
                 {key: "f16"},
             )
     return None

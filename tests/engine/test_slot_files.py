@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from engine_bridge.child import slot_file
 from engine_bridge.protocol import (
     Command,
     Refused,
@@ -72,6 +71,24 @@ def _saved(config: EngineConfig, path: Path) -> tuple[list[int], int]:
     return prompt, saved.tokens
 
 
+@pytest.fixture(scope="module")
+def saved(
+    few_words_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[bytes, list[int]]:
+    """A file of a conversation, and the prompt that goes on with it."""
+    path = tmp_path_factory.mktemp("saved") / "a.slot"
+    prompt, _ = _saved(tiny_config(few_words_path), path)
+    return path.read_bytes(), prompt
+
+
+@pytest.fixture(scope="module")
+def reader(few_words_path: Path) -> Iterator[InProcess]:
+    """A loop with the model of ``saved``."""
+    with InProcess() as desk:
+        desk.load(tiny_config(few_words_path))
+        yield desk
+
+
 def _expected(config: EngineConfig, prompt: list[int]) -> str:
     with InProcess() as desk:
         desk.load(config)
@@ -84,7 +101,6 @@ def _expected(config: EngineConfig, prompt: list[int]) -> str:
         {},
         {"slots": 3},
         {"slots": 3, "kv_unified": True},
-        {"slots": 2, "ctx_per_slot_tok": 2048},
     ],
 )
 @pytest.mark.parametrize("slots", [1, 4])
@@ -197,10 +213,14 @@ def test_that_no_slot_is_taken_from_an_answer(
     ],
 )
 def test_that_another_kind_of_cache_refuses_the_file(
-    few_words_path: Path, tmp_path: Path, values: dict[str, object], words: str
+    few_words_path: Path,
+    saved: tuple[bytes, list[int]],
+    tmp_path: Path,
+    values: dict[str, object],
+    words: str,
 ) -> None:
     path = tmp_path / "a.slot"
-    prompt, _ = _saved(tiny_config(few_words_path), path)
+    path.write_bytes(saved[0])
     with InProcess() as desk:
         desk.load(tiny_config(few_words_path, **values))
         answer = _restore(desk, path)
@@ -209,14 +229,14 @@ def test_that_another_kind_of_cache_refuses_the_file(
             assert words in answer.problem.message
         else:
             assert isinstance(answer, SlotRestored), "120 tokens fit into a smaller slot"
-        assert desk.answer(prompt, max_new_tok=2, ignore_eog=True)[1].reason == "token_limit"
+        assert desk.answer(saved[1], max_new_tok=2, ignore_eog=True)[1].reason == "token_limit"
 
 
 def test_that_another_model_of_the_same_shape_and_name_is_refused(
-    few_words_path: Path, tmp_path: Path
+    few_words_path: Path, saved: tuple[bytes, list[int]], tmp_path: Path
 ) -> None:
     path, other = tmp_path / "a.slot", tmp_path / "other" / few_words_path.name
-    _saved(tiny_config(few_words_path), path)
+    path.write_bytes(saved[0])
     write_tiny_llama(other, TinyLlama(vocab_tok=512, seed=1))
     assert other.stat().st_size == few_words_path.stat().st_size
     with InProcess() as desk:
@@ -269,21 +289,19 @@ def _turned(place: int) -> Callable[[bytes], bytes]:
     ],
 )
 def test_that_a_harmed_file_is_refused_in_words(
-    desk: InProcess,
-    few_words_path: Path,
+    reader: InProcess,
+    saved: tuple[bytes, list[int]],
     tmp_path: Path,
     harm: Callable[[bytes], bytes],
     words: str,
 ) -> None:
     path = tmp_path / "a.slot"
-    prompt, _ = _saved(tiny_config(few_words_path), path)
-    path.write_bytes(harm(path.read_bytes()))
-    desk.load(tiny_config(few_words_path))
-    refused = _restore(desk, path)
+    path.write_bytes(harm(saved[0]))
+    refused = _restore(reader, path)
     assert isinstance(refused, Refused)
     assert words in refused.problem.message
     assert refused.problem.message.endswith(".")
-    assert desk.answer(prompt, max_new_tok=2, ignore_eog=True)[1].timing.reused_tok == 0
+    assert reader.batcher.slots[0].cached == 0
 
 
 def test_that_what_is_no_file_is_not_waited_for(
@@ -310,7 +328,7 @@ def test_that_a_full_disk_leaves_the_old_file(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(slot_file.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     refused = _save(desk, path)
     assert isinstance(refused, Refused)
     assert "the disk is full" in refused.problem.message

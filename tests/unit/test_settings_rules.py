@@ -213,7 +213,8 @@ def test_that_a_problem_is_named_and_its_repair_repairs(
 def test_that_a_quantised_k_cache_alone_needs_no_flash_attention() -> None:
     assert problems_of(EngineConfig(cache_type_k="q8_0", flash_attn="off"), _model()) == ()
     odd = EngineConfig(cache_type_k="q8_0", flash_attn="off")
-    assert problems_of(odd, _model(head_dim=80)) == ()
+    (problem,) = problems_of(odd, _model(head_dim=80))
+    assert problem.message.endswith("llama.cpp cannot compute with it.")
 
 
 def test_that_a_repair_does_not_raise_what_nobody_asked_for() -> None:
