@@ -24,7 +24,7 @@ from widgets.value_text import value_with_unit
 # A held arrow key repeats faster than this, so that only where it stops becomes a change.
 _STEP_SETTLE_MS = 250
 # The widest unit there is; every row keeps its place, so that the numbers line up.
-_WIDEST_UNIT = "tok"
+_WIDEST_UNIT = "MiB"
 
 
 class SettingRow(QWidget):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from engine_bridge.settings.text_domain import TextDomain
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.control import Control
+from widgets.menu_button import MenuButton
 from widgets.plain_tip import plain_tip
 from widgets.text_dialog import TextDialog
-from widgets.theme import set_role
+from widgets.theme import icon, set_role
 from widgets.value_field import ValueField
 
 # Room in the row for a list; all of it is to be seen while it is edited.
 _LIST_TEXT = "15043+1,2-inf"
 _NONE = "none"
+# What the stylesheet keeps free beside the words of such a button, for an arrow.
+_BESIDE_PX = 9 * STEP_PX
 # A tooltip with more lines covers the window.
 _TIP_LINES = 20
 
@@ -82,6 +85,7 @@ class TextControl(Control):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._palette = palette
+        self.button.set_palette(palette)
         if self.dialog is not None:
             self.dialog.set_palette(palette)
 
@@ -97,7 +101,6 @@ class TextControl(Control):
             dialog.text_accepted.connect(self._on_accepted)
             dialog.finished.connect(self._on_finished)
         self.dialog.open()
-        self.dialog.raise_()
 
     def _on_accepted(self, text: str) -> None:
         if text != self._value:
@@ -113,14 +116,19 @@ class TextControl(Control):
         self.button.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
-class _FirstLineButton(QPushButton):
-    """The first line of a text, as much of it as there is room for."""
+class _FirstLineButton(MenuButton):
+    """The first line of a text, as much of it as there is room for; a pen in the arrow's place."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
         self._first = ""
+        super().__init__(parent)
         set_role(self, "value-menu")
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours for the pen."""
+        super().set_palette(palette)
+        self._arrow = icon("pencil", palette.muted, self._arrow_px())
 
     def set_source(self, text: str) -> None:
         """Show the first line of ``text``, and the rest of it as the tooltip."""
@@ -132,7 +140,7 @@ class _FirstLineButton(QPushButton):
 
     def sizeHint(self) -> QSize:
         """As wide as the field of a list."""
-        width = self.fontMetrics().horizontalAdvance(_LIST_TEXT) + 4 * STEP_PX
+        width = self.fontMetrics().horizontalAdvance(_LIST_TEXT) + _BESIDE_PX
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
@@ -145,7 +153,7 @@ class _FirstLineButton(QPushButton):
         self._elide()
 
     def _elide(self) -> None:
-        room = self.width() - 3 * STEP_PX
+        room = self.width() - _BESIDE_PX
         mode = Qt.TextElideMode.ElideRight
         shown = self.fontMetrics().elidedText(self._first, mode, room) if self._first else _NONE
         self.setText(shown.replace("&", "&&"))

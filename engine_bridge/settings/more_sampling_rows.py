@@ -61,7 +61,8 @@ MORE_SAMPLING: tuple[Setting, ...] = (
         "DRY growth",
         FloatDomain(1.0, 4.0, 0.05),
         1.75,
-        "How fast the DRY penalty grows with each further token of the repeated passage.",
+        "How fast DRY's penalty grows. Each further token of the repeated passage multiplies it by "
+        "this.",
     ),
     _row(
         "dry_allowed_tok",
@@ -90,71 +91,71 @@ MORE_SAMPLING: tuple[Setting, ...] = (
         "Top-n-sigma",
         FloatDomain(-1.0, 5.0, 0.1),
         -1.0,
-        "Draw among tokens whose score is at most n standard deviations below the best one. "
-        "1 is usual; 0 and less switch it off.",
+        "Draw among tokens with a score near the best one. Near is within n standard deviations "
+        "of all scores: 1 is usual, 0 and less switch it off.",
     ),
     _row(
         "typical_p",
         "Typical-p",
         FloatDomain(0.0, 1.0, 0.01),
         1.0,
-        "Draw among the tokens that surprise about as much as is usual at this place, up to this "
-        "sum of probabilities. 1 switches it off.",
+        "Draw among tokens that surprise as is usual here. Those nearest to the expected surprise "
+        "are kept until their probabilities reach this sum; 1 switches it off.",
     ),
     _row(
         "xtc_probability",
         "XTC probability",
         FloatDomain(0.0, 1.0, 0.05),
         0.0,
-        "How often the likeliest tokens are left out, so that the text takes another course. "
-        "0.5 is usual for stories; 0 switches it off.",
+        "How often the likeliest tokens are left out. The text then takes a less expected course; "
+        "0.5 is usual for stories, 0 switches it off.",
     ),
     _row(
         "xtc_threshold",
         "XTC threshold",
         FloatDomain(0.0, 1.0, 0.01),
         0.1,
-        "Of the tokens at least this likely, XTC leaves only the least likely one. Above 0.5 there "
-        "can be only one, and XTC does nothing.",
+        "How likely tokens must be for XTC to leave them out. It keeps the least likely of them; "
+        "above 0.5 there is never more than one, and it does nothing.",
     ),
     _row(
         "dynatemp_range",
         "Temperature range",
         FloatDomain(0.0, 2.0, 0.05),
         0.0,
-        "Lets the temperature move up and down by this much: low where the model is sure, high "
-        "where it is not. 0 keeps it fixed.",
+        "Lets the temperature move up and down by this much. It is low where the model is sure "
+        "and high where it is not; 0 keeps it fixed.",
     ),
     _row(
         "dynatemp_exponent",
         "Temperature curve",
         FloatDomain(0.1, 5.0, 0.1),
         1.0,
-        "How the model's uncertainty moves the temperature within its range. 1 is a straight line; "
-        "more keeps it low for longer.",
+        "How uncertainty moves the temperature in its range. 1 is a straight line; more keeps it "
+        "low for longer.",
     ),
     _row(
         "adaptive_target",
         "Adaptive-p target",
         FloatDomain(-1.0, 1.0, 0.05),
         -1.0,
-        "Draw tokens about this likely, and make up for those drawn before. It takes the place of "
-        "the usual draw; below 0 it is off.",
+        "Draw tokens about this likely. It makes up for likelier and rarer ones drawn before, and "
+        "takes the place of the usual draw; below 0 it is off.",
     ),
     _row(
         "adaptive_decay",
         "Adaptive-p memory",
         FloatDomain(0.0, 0.99, 0.01),
         0.9,
-        "How long adaptive-p remembers what was drawn: about 1 / (1 − this) tokens.",
+        "How long adaptive-p remembers what was drawn. It is about 1 / (1 − this) tokens.",
     ),
     _row(
         "mirostat",
         "Mirostat",
         IntDomain(0, 2, (0, 1, 2)),
         0,
-        "Steers how surprising the text is, instead of all samplers but the temperature. 0 is off, "
-        "1 and 2 are its two versions.",
+        "Steers how surprising the text is. It takes the place of all samplers but the "
+        "temperature; 0 is off, 1 and 2 are its two versions.",
     ),
     _row(
         "mirostat_lr",
@@ -178,15 +179,16 @@ MORE_SAMPLING: tuple[Setting, ...] = (
             "a token's number and its bias", _checked_bias, ("15043+1", "29871-2.5", "2-inf")
         ),
         (),
-        "Added to the scores of single tokens before anything else: 15043+1 makes token 15043 "
-        "likelier, 15043-inf forbids it.",
+        "Added to the scores of single tokens at first. 15043+1 makes token 15043 likelier, "
+        "15043-inf forbids it.",
     ),
     _row(
         "ignore_eos",
         "Ignore the end",
         FlagDomain(),
         False,
-        "Never draw the token that ends an answer: it goes on until its limit. For measuring.",
+        "Never draw the token that ends an answer. It goes on until its limit, as measuring wants "
+        "it.",
     ),
     _row(
         "grammar",
@@ -195,8 +197,8 @@ MORE_SAMPLING: tuple[Setting, ...] = (
             _LONGEST_TEXT, "a grammar in GBNF", 'root ::= ("yes" | "no") "."', gbnf.fault_in
         ),
         "",
-        "Answers take the form of this grammar (GBNF, with a rule root) and no other. A running "
-        "answer keeps the one it began with.",
+        "Form that answers take, in llama.cpp's notation (GBNF). They begin at the rule root; a "
+        "running answer keeps the grammar it began with.",
     ),
     _row(
         "json_schema",

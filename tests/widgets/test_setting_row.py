@@ -13,11 +13,13 @@ from pytestqt.qtbot import QtBot
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Group, Setting
 from engine_bridge.settings.table import BY_KEY, SETTINGS
+from engine_bridge.settings.text_domain import TextDomain
 from resources.tokens import DARK
 from widgets.button_control import FlagControl, SegmentControl
 from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.list_control import ListControl
 from widgets.setting_row import SettingRow
+from widgets.text_control import TextControl, WordsControl
 from widgets.value_field import ValueField
 
 pytestmark = pytest.mark.gui
@@ -71,6 +73,12 @@ def samples(setting: Setting) -> list[Value]:
         return list(control._values)
     if isinstance(control, ListControl):
         return [(), control._choices[:1], control._choices]
+    if isinstance(control, TextControl):
+        assert isinstance(setting.domain, TextDomain)
+        return ["", setting.domain.example]
+    if isinstance(control, WordsControl):
+        words = getattr(setting.domain, "examples", ("a b", "\n"))
+        return [(), words[:1], tuple(words)]
     return [True, False]
 
 

@@ -23,9 +23,8 @@ from widgets.tune_panel import TunePanel
 
 pytestmark = pytest.mark.gui
 LEFT = Qt.MouseButton.LeftButton
-FOLDED = (
-    Group.DRAFT, Group.CACHE, Group.PLACEMENT, Group.BATCH, Group.SAMPLING, Group.MORE_SAMPLING,
-)  # fmt: skip
+# A section left out here would hide its rows from every test below.
+FOLDED = tuple(group for group in Group if group not in (Group.MODEL, Group.MAIN))
 BROKEN = EngineConfig(cache_type_v="q8_0", flash_attn="off", batch_tok=2)
 
 

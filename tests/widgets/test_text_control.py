@@ -1,0 +1,154 @@
+"""Settings that are written: a list in its field, a text in its dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from engine_bridge.settings.table import BY_KEY
+from resources.tokens import LIGHT
+from widgets.setting_row import SettingRow
+from widgets.text_control import TextControl, WordsControl
+from widgets.text_dialog import TextDialog
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+GRAMMAR = 'root ::= answer\nanswer ::= "yes" | "no"\n'
+Make = Callable[[str], SettingRow]
+
+
+@pytest.fixture
+def make(themed: QApplication) -> Iterator[Make]:
+    rows: list[SettingRow] = []
+
+    def build(key: str) -> SettingRow:
+        row = SettingRow(BY_KEY[key])
+        rows.append(row)
+        row.resize(320, 60)
+        row.show()
+        QApplication.processEvents()
+        return row
+
+    yield build
+    for row in rows:
+        row.close()
+        row.deleteLater()
+
+
+def _changes(row: SettingRow) -> list[object]:
+    seen: list[object] = []
+    row.changed.connect(lambda _, value: seen.append(value))
+    return seen
+
+
+def _opened(row: SettingRow) -> TextDialog:
+    control = row.control
+    assert isinstance(control, TextControl)
+    QTest.mouseClick(control.button, LEFT)
+    assert control.dialog is not None
+    return control.dialog
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "value"),
+    [
+        ("logit_bias", "15043+1, 2-inf", ("15043+1", "2-inf")),
+        ("dry_sequence_breakers", r"\n \s ab\, \\", ("\n", " ", "ab,", "\\")),
+        ("dry_sequence_breakers", "none", ()),
+    ],
+)
+def test_that_a_list_is_typed_and_stays_as_it_is_read(
+    make: Make, key: str, typed: str, value: tuple[str, ...]
+) -> None:
+    row = make(key)
+    seen = _changes(row)
+    assert isinstance(row.control, WordsControl)
+    field = row.control.field
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, typed)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert seen == [value]
+    assert BY_KEY[key].domain.parse(field.text()) == value
+
+
+def test_that_a_word_that_is_none_of_the_list_s_is_refused_in_a_sentence(make: Make) -> None:
+    row = make("logit_bias")
+    seen = _changes(row)
+    assert isinstance(row.control, WordsControl)
+    QTest.keyClicks(row.control.field, "hello")
+    QTest.keyClick(row.control.field, Qt.Key.Key_Return)
+    assert seen == []
+    assert row.is_refused()
+    assert "15043+1" in row.hint()
+
+
+def test_that_a_text_is_written_in_a_dialog_and_its_first_line_shown(make: Make) -> None:
+    row = make("grammar")
+    seen = _changes(row)
+    dialog = _opened(row)
+    dialog.editor.setPlainText(GRAMMAR)
+    QTest.mouseClick(dialog.ok_button, LEFT)
+    assert seen == [GRAMMAR]
+    assert row.value() == GRAMMAR
+    assert isinstance(row.control, TextControl)
+    assert row.control.button.text().startswith("root ::=")
+    assert "answer ::=" in row.control.button.toolTip()
+
+
+def test_that_a_faulty_text_names_its_place_and_cannot_be_accepted(make: Make) -> None:
+    row = make("grammar")
+    seen = _changes(row)
+    dialog = _opened(row)
+    dialog.editor.setPlainText('root ::= answer\nanswer ::= "yes | "no"')
+    dialog.accept()
+    assert seen == []
+    assert dialog.isVisible()
+    assert not dialog.ok_button.isEnabled()
+    assert "Line 2" in dialog.fault_label.text()
+    assert dialog.editor.marked_line() == 2
+    dialog.reject()
+    assert row.value() == ""
+
+
+def test_that_the_keyboard_opens_inserts_accepts_and_comes_back(make: Make, qtbot: QtBot) -> None:
+    row = make("json_schema")
+    seen = _changes(row)
+    assert isinstance(row.control, TextControl)
+    row.control.button.setFocus()
+    QTest.keyClick(row.control.button, Qt.Key.Key_Space)
+    dialog = row.control.dialog
+    assert dialog is not None
+    qtbot.waitUntil(dialog.isActiveWindow, timeout=60_000)
+    QTest.keyClick(dialog.example_button, Qt.Key.Key_Space)
+    assert dialog.text()
+    QTest.keyClick(dialog.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert len(seen) == 1
+    assert '"type": "object"' in str(seen[0])
+    assert row.control.dialog is None
+
+
+def test_that_spaces_alone_are_no_text(make: Make) -> None:
+    row = make("grammar")
+    row.set_value(GRAMMAR)
+    seen = _changes(row)
+    dialog = _opened(row)
+    dialog.editor.setPlainText(" \n ")
+    dialog.accept()
+    assert seen == [""]
+
+
+def test_that_both_say_their_names(make: Make) -> None:
+    row = make("grammar")
+    dialog = _opened(row)
+    row.set_palette(LIGHT)
+    assert dialog.editor.accessibleName() == "Grammar"
+    assert row.control.main.accessibleName() == "Grammar"
+    row.set_value(GRAMMAR)
+    assert "root ::= answer, 2 lines" in row.control.main.accessibleDescription()
+    dialog.reject()
