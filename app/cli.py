@@ -150,6 +150,7 @@ def _run_plan(arguments: argparse.Namespace) -> int:
                 "model": answer.model,
                 "requested": config.values(),
                 **msgspec.structs.asdict(answer.plan),
+                "bytes": _bytes_with_caches(answer.plan),
             }
         )
     else:
@@ -221,6 +222,12 @@ def _print_json(value: object) -> None:
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
+def _bytes_with_caches(plan: MemoryPlan) -> dict[str, int]:
+    """Bytes by use; ``host`` counts what prompt caches may take as well, at most."""
+    uses: dict[str, int] = msgspec.structs.asdict(plan.bytes)
+    return uses | {"host": plan.bytes.host + plan.host_caches}
+
+
 def _plan_lines(plan: MemoryPlan) -> list[str]:
     rows = [
         (name, getattr(plan.bytes, name))
@@ -228,6 +235,8 @@ def _plan_lines(plan: MemoryPlan) -> list[str]:
     ]
     lines = [f"{name.replace('_', ' '):<16}{bytes_text(size):>12}" for name, size in rows if size]
     lines.append(f"{'total':<16}{bytes_text(plan.bytes.total):>12}")
+    if plan.host_caches:
+        lines.append(f"prompt caches may take up to {bytes_text(plan.host_caches)} of free RAM")
     for device in plan.devices:
         need = device.needed
         free = f", {bytes_text(device.free)} free" if device.free >= 0 else ""

@@ -295,6 +295,8 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         chat_template=header.text("tokenizer.chat_template"),
         recommends_sampling=any(key.startswith("general.sampling.") for key in header.values),
         bytes_per_token_f16=attention.bytes_per_token_f16,
+        window_k_values=sum(row.layers * row.k_values for row in attention.windowed),
+        window_v_values=sum(row.layers * row.v_values for row in attention.windowed),
     )
 
 

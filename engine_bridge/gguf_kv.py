@@ -62,6 +62,11 @@ class AttentionShape:
     window_tok: int = 0
     cache: tuple[CacheLayers, ...] = ()
 
+    @property
+    def windowed(self) -> tuple[CacheLayers, ...]:
+        """Those of ``cache`` that look back over the window only."""
+        return tuple(row for row in self.cache if row.is_windowed)
+
 
 def attention_shape(header: Header, arch: str, layers: int) -> AttentionShape:
     """Read the attention's shape for ``layers`` layers of a model of ``arch``."""

@@ -114,6 +114,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         problems: Rules broken and devices overfull, errors first.
         seconds: Time the dry run took.
         ways: Changes with which it was tried and fits, the nearest first; only where asked for.
+        host_caches: Host memory that prompt caches may take beside all that, at most. They take it
+            as conversations come and only while there is room, so ``fits`` does not count it.
     """
 
     bytes: BytesByUse
@@ -123,3 +125,4 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     problems: tuple[Problem, ...]
     seconds: float
     ways: tuple[dict[str, Value], ...] = ()
+    host_caches: int = 0

@@ -39,6 +39,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         recommends_sampling: Whether the file brings sampling values (``general.sampling.*``), which
             llama-server takes for those its command line does not say.
         bytes_per_token_f16: KV bytes per token over all layers at f16, windows ignored.
+        window_k_values: Values of the keys of one token, over the windowed layers.
+        window_v_values: Values of the values of one token, over those layers.
     """
 
     path: str
@@ -66,6 +68,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chat_template: str = ""
     recommends_sampling: bool = False
     bytes_per_token_f16: int = 0
+    window_k_values: int = 0
+    window_v_values: int = 0
 
     @property
     def gqa_ratio(self) -> float:

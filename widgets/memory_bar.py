@@ -128,15 +128,18 @@ class MemoryBar(QWidget):
         others = Entry(f"others {byte_text(state.others_bytes)}", self._colours.others)
         rest = state.excess_text() or state.free_text() or "size of this memory unknown"
         ink = self._colours.warning if is_over else None
-        self._rest.set_entries([*left_over, others, Entry(rest, ink=ink)])
+        caches = state.caches_text()
+        entries = [*left_over, others, Entry(rest, ink=ink)]
+        self._rest.set_entries([*entries, Entry(caches)] if caches else entries)
         texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
-        self._said = (" · ".join(texts), f"{others.text} · {rest}")
+        rests = (others.text, rest, caches)
+        self._said = (" · ".join(texts), " · ".join(text for text in rests if text))
         self._bar.set_state(state)
         rows = "".join(
             f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
             for name, text in state.details()
         )
-        note = state.weights_note()
+        note = " ".join(text for text in (state.weights_note(), state.caches_note()) if text)
         self._bar.setToolTip(f"<table>{rows}</table>{f'<p>{escape(note)}</p>' if note else ''}")
         self._bar.setAccessibleName(self.text())
         self._bar.setAccessibleDescription(note)

@@ -14,6 +14,12 @@ _TWOFOLD = (
     "Weights can be more than the model's file: owned ones are copies of some that are mapped as "
     "well, arranged anew for this processor or moved to a board."
 )
+# Host memory, as plans call it.
+_HOST = "CPU"
+_CACHES = (
+    "Prompt caches keep what earlier prompts computed. They grow with the conversations, stop "
+    "where memory becomes short, and are not part of the bar."
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Parts:
         kv: KV cache and recurrent state.
         compute: Compute and output buffers.
         draft: Everything of a draft model.
+        caches: What prompt caches may take beside all that, at most; nobody holds it yet.
     """
 
     weights_mapped: int = 0
@@ -33,6 +40,7 @@ class Parts:
     kv: int = 0
     compute: int = 0
     draft: int = 0
+    caches: int = 0
 
     @classmethod
     def of(cls, plan: MemoryPlan, device: str | None) -> Parts:
@@ -46,17 +54,19 @@ class Parts:
             uses.kv + uses.recurrent,
             uses.compute + uses.output,
             uses.draft,
+            plan.host_caches,
         )
 
     @classmethod
     def _of_device(cls, plan: MemoryPlan, device: str) -> Parts:
         nothing = DeviceBytes(device, 0, 0, 0)
         found = next((d for d in plan.devices if d.name == device), nothing)
-        return cls(0, found.weights, found.kv, found.compute, 0)
+        caches = plan.host_caches if device == _HOST else 0
+        return cls(0, found.weights, found.kv, found.compute, 0, caches)
 
     @property
     def total(self) -> int:
-        """All parts together."""
+        """All parts together, without what is not taken yet."""
         return self.weights_mapped + self.weights + self.kv + self.compute + self.draft
 
     def in_order(self) -> tuple[int, ...]:
@@ -145,6 +155,14 @@ class MemoryState:
         free_then = self.capacity_bytes - self.others_bytes - self.then.total
         return f"free {change_text(free_now, free_then, unit)} {unit.word}"
 
+    def caches_text(self) -> str:
+        """``prompt caches up to 8.0 GiB``; empty where they may take nothing."""
+        if not self.now.caches and not self.then.caches:
+            return ""
+        unit = ByteUnit.fitting(max(self.now.caches, self.then.caches))
+        before = self.then.caches if self.present is None else self.now.caches
+        return f"prompt caches up to {change_text(before, self.then.caches, unit)} {unit.word}"
+
     def excess_text(self) -> str:
         """``0.8 GiB more than there is``, or empty where it fits."""
         return f"{byte_text(self.excess_bytes)} more than there is" if self.excess_bytes else ""
@@ -162,6 +180,10 @@ class MemoryState:
         if self.capacity_bytes:
             rows.append(("capacity", byte_text(self.capacity_bytes)))
         return tuple(rows)
+
+    def caches_note(self) -> str:
+        """What the caches are that may still come; empty where none may."""
+        return _CACHES if self.caches_text() else ""
 
     def weights_note(self) -> str:
         """Why the weights here are not the size of the file; empty where they are not twofold."""

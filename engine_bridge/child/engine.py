@@ -15,6 +15,7 @@ from engine_bridge.child.batcher import Batcher
 from engine_bridge.child.carried import Carried
 from engine_bridge.child.contexts import make_contexts, make_draft_context
 from engine_bridge.child.draft_model import DraftModel
+from engine_bridge.child.host_room import host_caches_of
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.loader import Loaded, rule_problem
@@ -229,7 +230,8 @@ class Engine:
         memory = allocated(self._context, self.config, seconds, round(state), draft)
         assert memory.effective is not None
         effective = told_of(memory.effective, self._placed)
-        return msgspec.structs.replace(memory, effective=effective)
+        caches = host_caches_of(self.facts, self.config, memory.bytes.recurrent)
+        return msgspec.structs.replace(memory, effective=effective, host_caches=caches)
 
 
 def _lost(error: CannotLoadError) -> EngineLostError:

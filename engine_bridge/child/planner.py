@@ -16,6 +16,7 @@ from engine_bridge.child.allocated import memory_now
 from engine_bridge.child.auto_placement import Placed, kept_placement, place, told_of
 from engine_bridge.child.breakdown import NotSupportedError
 from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
+from engine_bridge.child.host_room import host_caches_of
 from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import GGML, LlamaError
 from engine_bridge.child.memory_failure import failure_problem, room_after
@@ -157,6 +158,7 @@ class Planner:
             problems=problems,
             seconds=seconds,
             ways=ways if with_ways else (),
+            host_caches=host_caches_of(gguf.facts, wanted, shape.bytes.recurrent),
         )
 
     def _placed(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine_bridge.child.host_room import HostRoom
+from engine_bridge.child.planner import Planner
 from engine_bridge.settings.config import EngineConfig
 from tests import models
 from tests.engine.harness import InProcess, random_tokens, tiny_config
@@ -116,6 +117,21 @@ def test_that_no_checkpoint_is_taken_where_memory_is_short(
     whole, _, _ = asked(desk, HISTORY)
     assert not desk.batcher.slots[0].checkpoints
     assert asked(desk, HISTORY)[0] == whole
+
+
+def test_that_a_plan_knows_what_checkpoints_take(desk: InProcess, path: Path) -> None:
+    """Not less than they do, and hardly more."""
+    config = config_of(path, cache_ram_mib=0, ctx_checkpoints=1)
+    applied = desk.load(config)
+    planner = Planner()
+    planned = planner.plan(config).host_caches
+    planner.close()
+    # Of a real hybrid the log tells the state, to a hundredth of a MiB.
+    assert applied.memory.host_caches == pytest.approx(planned, abs=2**14)
+    asked(desk, HISTORY)
+    (point,) = desk.batcher.slots[0].checkpoints
+    assert point.state.nbytes <= planned * 1.02 + 1024
+    assert point.state.nbytes >= planned * 0.9
 
 
 def test_that_a_cache_that_can_be_cut_needs_none(desk: InProcess, few_words_path: Path) -> None:

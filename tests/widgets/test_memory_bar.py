@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QWidget
@@ -51,6 +52,22 @@ def test_that_only_what_reads_differently_has_an_arrow() -> None:
     assert change_text(GIB, GIB + 1000, ByteUnit.GIB) == "1.0"
     assert change_text(GIB, 2 * GIB, ByteUnit.GIB) == "1.0 → 2.0"
     assert change_text(GIB, None, ByteUnit.GIB) == "1.0"
+
+
+def test_that_what_caches_may_take_is_said_and_not_shown_as_taken(qtbot: QtBot) -> None:
+    bar = MemoryBar()
+    qtbot.addWidget(bar)
+    some = msgspec.structs.replace(plan(GIB), host_caches=8 * GIB)
+    bar.set_present(some, 2 * GIB, 16 * GIB, "System memory", "CPU")
+    alone = MemoryState(Parts.of(some, "CPU"), None, 2 * GIB, 16 * GIB)
+    assert alone.free_text() == "free 13.9 GiB"
+    assert "prompt caches up to 8.0 GiB" in bar.text()
+    assert "not part of the bar" in bar._bar.toolTip()
+    bar.set_predicted(msgspec.structs.replace(some, host_caches=GIB))
+    assert "prompt caches up to 8.0 → 1.0 GiB" in bar.text()
+    bar.set_present(some, 2 * GIB, 24 * GIB, "GPU memory", "CUDA0")
+    bar.set_predicted(None)
+    assert "caches" not in bar.text()
 
 
 def test_that_every_byte_of_a_plan_is_in_a_part() -> None:
