@@ -308,3 +308,20 @@ def test_that_gemma_is_refused_as_a_draft_for_qwen_before_anything_is_loaded(
     assert refused.problem.fix == {"spec_types": ()}
     stages = {event.stage for event in desk.all_of(LoadProgressed)}
     assert stages == {"Reading the header"}
+
+
+def test_that_kinds_for_the_command_line_alone_change_nothing_here(
+    desk: InProcess, few_words_path: Path, tmp_path: Path
+) -> None:
+    config = tiny_config(few_words_path)
+    desk.load(config)
+    whole, _ = desk.answer(prompts(1)[0], max_new_tok=20, ignore_eog=True)
+    context = desk.batcher.context
+    head = str(tmp_path / "head.gguf")
+    answer = desk.apply(
+        config.with_values({"spec_types": ("draft-eagle3",), "draft_model_path": head})
+    )
+    assert isinstance(answer, Applied)
+    assert answer.cost == "live"
+    assert desk.batcher.context is context
+    assert _answers_still(desk, whole)

@@ -1,0 +1,41 @@
+"""Drafts by a model in the command line: also those that the desk does not run itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.export import llama_server
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Severity, problems_of
+from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS
+
+
+@pytest.mark.parametrize("kind", EXPORT_ONLY_KINDS)
+def test_that_the_line_carries_what_the_desk_does_not_run(kind: str) -> None:
+    config = EngineConfig(
+        model_path="/m.gguf", spec_types=(kind,), draft_model_path="/head.gguf", draft_n_max=5
+    )
+    text = llama_server.export(config, None, None).text
+    assert f"--spec-type {kind} -md /head.gguf --spec-draft-n-max 5 -ngld all" in text
+    # The engine gets neither the model nor rows for its drafts.
+    assert config.draft is None
+    assert config.drafted_max_tok == 0
+    (problem,) = problems_of(config)
+    assert problem.severity is Severity.WARNING
+    assert f"{kind} stands in the command line but does not run here" in problem.message
+    without = EngineConfig(model_path="/m.gguf", spec_types=(kind,))
+    assert any("add -md FILE" in note for note in llama_server.export(without, None, None).notes)
+
+
+def test_that_layers_of_the_model_s_own_need_no_file_in_the_line() -> None:
+    config = EngineConfig(
+        model_path="/m.gguf", spec_types=("draft-mtp",), draft_model_path="/d.gguf",
+        draft_cache_type_k="q8_0", draft_p_min=0.5,
+    )  # fmt: skip
+    exported = llama_server.export(config, None, None)
+    expected = "--spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-p-min 0.5 -ctkd q8_0"
+    assert f"{expected} -ctvd f16" in exported.text
+    assert "/d.gguf" not in exported.text
+    assert "-ngld" not in exported.text
+    assert "layers of the model's own" in exported.not_carried["draft_model_path"]
+    assert not any("-md FILE" in note for note in exported.notes)
