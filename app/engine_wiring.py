@@ -15,8 +15,10 @@ from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
 from app.lost_workers import LostWorkers
+from app.memory_help import MemoryHelp
 from app.model_files import ModelFiles
 from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
+from app.unused_gpu import UnusedGpu
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Applied, Hello, Refused
@@ -84,6 +86,9 @@ class EngineWiring(QObject):
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
         self.workers = LostWorkers(desk, banner, self, load=self.load)
+        if desk.kept is not None:  # a desk that remembers nothing would say it every time
+            self.unused_gpu = UnusedGpu(desk, banner, self, desk.kept)
+        self.memory_help = MemoryHelp(desk, banner, self, load=self.load)
         self.picker.refused.connect(
             lambda sentence: banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
         )
@@ -104,6 +109,7 @@ class EngineWiring(QObject):
         """End the processes that list and look at models; waits at most a second for each."""
         self.picker.close()
         self.drafts.close()
+        self.memory_help.close()
         self.models.close()
         self.files.stop()
 
@@ -259,6 +265,7 @@ class EngineWiring(QObject):
                 self._session.load(self._session.load_path, refused.problem.fix)
             else:
                 self._session.repair(refused.problem)
+                self._session.apply()
 
 
 def _details(reason: DeathReason) -> str:

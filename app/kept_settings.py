@@ -134,6 +134,15 @@ class KeptSettings(QObject):
         self._set("model_folders", value)
 
     @property
+    def boards_told(self) -> list[str]:
+        """GPUs that the user has heard enough of: this build cannot use them."""
+        return self._texts("boards_told")
+
+    @boards_told.setter
+    def boards_told(self, value: list[str]) -> None:
+        self._set("boards_told", value)
+
+    @property
     def open_conversations(self) -> list[str]:
         """Ids of the conversations that stand in tabs."""
         return self._texts("open_conversations")

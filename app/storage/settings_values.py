@@ -81,6 +81,7 @@ KEPT: dict[str, KeptValue] = {
     "open_conversations": KeptValue([], _texts),
     "window": KeptValue({}, _texts_by_name),
     "last_folders": KeptValue({}, _texts_by_name),
+    "boards_told": KeptValue([], _texts),
     "command_shell": KeptValue("", _choice("", *SHELLS)),
     "command_target": KeptValue("", _text),
 }
