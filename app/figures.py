@@ -86,11 +86,18 @@ def counted_tok(figures: str) -> int | None:
 
 
 def end_text(event: RequestFinished) -> tuple[str | None, bool]:
-    """Why an answer ended, and whether the user has to know it.
+    """Why an answer ended and why its prompt took longer, and whether the user has to know it.
 
     Returns:
-        The words, None for a normal end, and True where something was cut short unasked.
+        The words, None where there is nothing to say, and True where something was cut short
+        unasked.
     """
+    words, is_warning = _end_words(event)
+    said = [text for text in (words, event.recompute_reason) if text]
+    return " ".join(said) or None, is_warning
+
+
+def _end_words(event: RequestFinished) -> tuple[str | None, bool]:
     if event.reason == "end":
         return None, False
     if event.reason == "stop_text":

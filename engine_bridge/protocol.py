@@ -278,8 +278,9 @@ class RequestStarted(_Message, frozen=True, tag="request_started"):
         request_id: The request.
         slot: Index of the slot, from 0.
         prompt_tok: Tokens of the whole prompt.
-        reused_tok: Tokens whose KV was still there.
-        recompute_reason: Why tokens shared with the slot were computed again, or empty.
+        reused_tok: Tokens that need not be computed, wherever they were found.
+        recompute_reason: A sentence where tokens are computed that had been computed before, or are
+            taken from elsewhere than where they stood; else empty.
         started_ns: When, by the engine's clock.
         starts_in_thought: The prompt ends inside a thought that the template opened, or that a
             continued answer had begun.
@@ -384,6 +385,7 @@ class RequestFinished(_Message, frozen=True, tag="request_finished"):
         detail: The stop text that hit, or a sentence where the answer was cut short.
         timing: Its figures.
         used_tok: Tokens the slot now holds.
+        recompute_reason: As ``RequestStarted`` said it.
     """
 
     request_id: int
@@ -391,6 +393,7 @@ class RequestFinished(_Message, frozen=True, tag="request_finished"):
     detail: str
     timing: RequestTiming
     used_tok: int
+    recompute_reason: str = ""
 
 
 class SlotFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -145,6 +145,7 @@ class Batcher:
         slot.used_at = self._uses
         started_ns = self._clock()
         stream = Stream(prepared, slot, reused, started_ns)
+        stream.recompute_reason = reason
         self._sampling.equip(stream)
         self.streams.append(stream)
         self._note_requests()
@@ -242,6 +243,7 @@ class Batcher:
                 detail=detail,
                 timing=stream.timing(now),
                 used_tok=stream.slot.cached,
+                recompute_reason=stream.recompute_reason,
             )
         )
         stream.close()

@@ -88,6 +88,7 @@ class Stream:
         again_tok: Tokens of its answer that the next step computes again, since a state was put
             back that lies before them.
         dropped_tok: Earlier tokens that its slot had to forget for it to go on.
+        recompute_reason: Why tokens of its prompt are computed again, or empty.
         due_ns: When text should be sent next.
     """
 
@@ -103,6 +104,7 @@ class Stream:
         self.bias: Bias | None = None
         self.finish: tuple[FinishReason, str] | None = None
         self.draft_tok = self.again_tok = self.dropped_tok = 0
+        self.recompute_reason = ""
         self.due_ns = 0
         self._text = TextAssembler(prepared.command.stop)
         self._thought = ThoughtCounter(starts_inside=prepared.starts_in_thought)

@@ -64,6 +64,13 @@ def test_that_a_normal_end_says_nothing() -> None:
     assert end_text(RequestFinished(1, "end", "", timing(), 5)) == (None, False)
 
 
+def test_that_what_was_computed_again_is_said_beside_the_end() -> None:
+    why = "199 tokens are computed again: another conversation took the slot."
+    assert end_text(RequestFinished(1, "end", "", timing(), 5, why)) == (why, False)
+    cut = RequestFinished(1, "context_full", "Full.", timing(), 5, why)
+    assert end_text(cut) == (f"Full. {why}", True)
+
+
 def test_that_a_stop_text_is_shown_visibly() -> None:
     words, _ = end_text(RequestFinished(1, "stop_text", "\n", timing(), 5))
     assert words == "Ended at the stop text '\\n'."
