@@ -80,6 +80,7 @@ class Session(QObject):
         self._is_engine_empty = True
         self._seconds: dict[Applies, float] = {}
         self._load_path = start.model_path
+        self._tried: EngineConfig | None = None
         client.event_received.connect(self._on_event_received)
         client.engine_died.connect(self._on_engine_died)
 
@@ -126,6 +127,16 @@ class Session(QObject):
         if self._pending is None:
             return ""
         return "load" if isinstance(self._pending, Load) else "apply"
+
+    @property
+    def tried(self) -> EngineConfig | None:
+        """What the engine was last told to run, or ran when it died; None before the first."""
+        return self._tried
+
+    @property
+    def base(self) -> EngineConfig:
+        """What a load starts from: the settings that run, or those wanted if nothing runs."""
+        return self._applied.config if self._applied else self._wanted
 
     @property
     def load_path(self) -> str:
@@ -220,9 +231,8 @@ class Session(QObject):
             DomainError: If a value or the path cannot be taken.
         """
         self._load_path = path
-        base = self._applied.config if self._applied else self._wanted
         changes = dict(values or {})
-        command = Load(next(self._numbers), base.with_values(changes | {"model_path": path}))
+        command = Load(next(self._numbers), self.base.with_values(changes | {"model_path": path}))
         if changes:
             self._want(self._wanted.with_values(changes))
         self._send(command)
@@ -290,7 +300,7 @@ class Session(QObject):
     def _send(self, command: Load | Apply) -> None:
         if not self._client.send(command):
             return
-        self._pending = command
+        self._pending, self._tried = command, command.config
         self.work_changed.emit(self.work)
 
     def _on_event_received(self, event: Event) -> None:
@@ -307,6 +317,7 @@ class Session(QObject):
 
     def _take_applied(self, event: Applied) -> None:
         self._is_engine_empty = False
+        self._tried = event.config
         before = self._applied
         was_load = event.model is not None
         model = event.model or (before.model if before else None)
@@ -358,6 +369,7 @@ class Session(QObject):
             return
         was_load = isinstance(self._pending, Load)
         self._pending = None
+        self._tried = self._applied.config if self._applied else None
         self.work_changed.emit("")
         if was_load and self._is_engine_empty and self._applied is not None:
             # A new engine could not bring back what the old one ran.

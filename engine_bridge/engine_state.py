@@ -12,6 +12,8 @@ from enum import StrEnum
 
 import msgspec
 
+from engine_bridge.memory_fault import MemoryFault, fault_in
+
 # A line of stderr is quoted in a sentence up to this many characters.
 _QUOTED_CHARACTERS = 240
 _TELLING_WORDS = ("ggml_assert", "error", "failed", "out of memory", "terminate called", "abort")
@@ -21,6 +23,8 @@ _SMALLER = "Try a smaller context, fewer slots or a quantised cache."
 _SHORT_SHARE = 0.05
 # What was said longer before the end is hardly its cause.
 _TELLING_S = 60.0
+# Lines that a library says of one failed allocation, and the end that it comes to.
+_LAST_LINES = 8
 # What ggml's RPC backend ends the process with when a worker hangs up.
 _WORKER_LOST = "Remote RPC server crashed"
 _WHY_BY_SIGNAL = {
@@ -93,6 +97,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         stderr_times_s: When each of them came, in seconds since 1970; empty where unknown.
         lost_request_ids: Requests that will get no further event.
         has_lost_worker: Whether a remote worker that went away took it along.
+        fault: The allocation it died of, None where memory was not the reason.
     """
 
     kind: DeathKind
@@ -104,6 +109,7 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stderr_times_s: tuple[float, ...] = ()
     lost_request_ids: tuple[int, ...] = ()
     has_lost_worker: bool = False
+    fault: MemoryFault | None = None
 
 
 def death_by_exit(
@@ -120,6 +126,7 @@ def death_by_exit(
         exit_code=exit_code,
         stderr=tuple(stderr),
         lost_request_ids=lost_request_ids,
+        fault=_fault_in(stderr) if exit_code else None,
     )
 
 
@@ -136,6 +143,9 @@ def death_by_signal(
     has_lost_worker = any(_WORKER_LOST in line for line in stderr)
     if has_lost_worker:
         why = "A remote worker went away, and llama.cpp cannot go on without it."
+    fault = None if has_lost_worker else _fault_behind(name, stderr, memory)
+    if fault is not None and name != "SIGKILL":
+        why = f"{fault.sentence} {_SMALLER}"
     return DeathReason(
         DeathKind.CRASHED,
         _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), _GO_ON),
@@ -144,7 +154,23 @@ def death_by_signal(
         stderr=tuple(stderr),
         lost_request_ids=lost_request_ids,
         has_lost_worker=has_lost_worker,
+        fault=fault,
     )
+
+
+def _fault_behind(
+    signal_name: str, stderr: Sequence[str], memory: LastMemory | None
+) -> MemoryFault | None:
+    """The want of memory that may be behind a signal."""
+    if signal_name != "SIGKILL":
+        return _fault_in(stderr)
+    is_short = memory is not None and (memory.has_run_out or memory.was_short)
+    return MemoryFault() if is_short else None
+
+
+def _fault_in(stderr: Sequence[str]) -> MemoryFault | None:
+    """The want of memory that the very last lines tell of; earlier ones were survived."""
+    return fault_in(stderr[-_LAST_LINES:])
 
 
 def recent(lines: Sequence[str], times_s: Sequence[float], now_s: float) -> tuple[str, ...]:

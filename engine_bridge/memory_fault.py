@@ -16,7 +16,7 @@ HOST = "CPU"
 Use = Literal["weights", "kv", "recurrent", "compute", "output", ""]
 
 # ggml/src/ggml-alloc.c, for weights and caches as for compute buffers.
-_BUFFER = re.compile(r"failed to allocate (\S+) buffer of size (\d+)")
+_BUFFER = re.compile(r"failed to allocate (?!output)(\S+) buffer of size (\d+)")
 # ggml/src/ggml.c, for whatever lies in host memory; the line above follows where it is a buffer.
 _HOST_BYTES = re.compile(r"insufficient memory \(attempted to allocate +([\d.]+) MB\)")
 _OUTPUT = re.compile(r"failed to allocate output buffer of size ([\d.]+) MiB")
@@ -72,6 +72,12 @@ class MemoryFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _WORDS[self.use]
 
     @property
+    def sentence(self) -> str:
+        """What happened: ``Memory ran out: the KV cache of 1.5 GiB did not fit into …``."""
+        size = f" of {_size_text(self.bytes)}" if self.bytes else ""
+        return f"Memory ran out: {self.use_words}{size} did not fit into {self.device_words}."
+
+    @property
     def device_words(self) -> str:
         """Where it was to lie, to follow "in"."""
         return "system memory" if self.device == HOST else f"the memory of {self.device}"
@@ -90,6 +96,10 @@ def fault_in(lines: Sequence[str]) -> MemoryFault | None:
             if found := pattern.search(line):
                 return MemoryFault(HOST, use, round(float(found[1]) * _MIB))
     return MemoryFault(HOST, use)
+
+
+def _size_text(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 // 10 else f"{size / _MIB:.0f} MiB"
 
 
 def _device_of(buffer: str) -> str:

@@ -83,6 +83,10 @@ class StatusBanner(QFrame):
         self._set_actions(actions)
         self.show()
 
+    def add_action(self, action: str, text: str) -> None:
+        """Put one more way on before the others, which stay where they are."""
+        self._actions.insertWidget(0, self._new_button(action, text))
+
     def dismiss(self) -> None:
         """Hide it; nothing is wrong any more."""
         self.hide()
@@ -123,13 +127,14 @@ class StatusBanner(QFrame):
             button.deleteLater()
         self._buttons = []
         for action, text in actions:
-            button = QPushButton(text, self)
-            button.clicked.connect(
-                lambda _=False, action=action: self.action_requested.emit(action)
-            )
-            self._actions.addWidget(button)
-            button.show()
-            self._buttons.append(button)
+            self._actions.addWidget(self._new_button(action, text))
+
+    def _new_button(self, action: str, text: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.clicked.connect(lambda: self.action_requested.emit(action))
+        button.show()
+        self._buttons.append(button)
+        return button
 
     def _on_more_toggled(self, is_open: bool) -> None:
         lines = min(self._detail.blockCount() + 1, _DETAIL_LINES)

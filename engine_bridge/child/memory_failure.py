@@ -45,8 +45,7 @@ def failure_problem(
         room: Free memory as the devices say it, now that nothing of it is taken.
         config: What was to run.
     """
-    size = f" of {gib_text(fault.bytes)}" if fault.bytes else ""
-    what = f"Memory ran out: {fault.use_words}{size} did not fit into {fault.device_words}."
+    what = fault.sentence
     need = _need(fault, shape)
     if need is None:
         return Problem(keys_to_move(fault.device, config), f"{what} {_ADVICE}")

@@ -53,10 +53,15 @@ class Room:
         return tuple(device for device in self.memory if device.name != HOST)
 
     def limited_to(self, name: str, free: int) -> Room:
-        """The same room where no more than ``free`` bytes of one device can be had."""
+        """The same room where no more than ``free`` bytes of one device can be had.
+
+        Of a device of which so much less can be had than it says the margin is that of a small one.
+        """
         limited = Room(self.memory, None, self.fit_margin_bytes // _MIB)
         limited.memory = tuple(
-            msgspec.structs.replace(device, free=min(device.free, free))
+            msgspec.structs.replace(
+                device, free=min(device.free, free), total=min(device.total, free)
+            )
             if device.name == name
             else device
             for device in self.memory

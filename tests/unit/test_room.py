@@ -79,7 +79,9 @@ def test_that_the_short_device_is_named_with_what_helps() -> None:
     problem = problem_of_room(on_board(kv=2 * GIB), room, CONFIG)
     assert problem is not None
     assert problem.severity is Severity.ERROR
-    assert problem.message.startswith("CUDA0 does not suffice: 4.2 GiB are needed and 3.0 GiB")
+    assert problem.message.startswith("CUDA0 does not suffice: 4.2 GiB are needed (weights 2.0 ")
+    assert "KV cache 2.0 GiB, compute buffers 0.2 GiB) and 3.0 GiB are free" in problem.message
+    assert "so 1.6 GiB are missing" in problem.message
     assert "fewer layers" in problem.message
     assert problem.keys[0] == "ctx_per_slot_tok"
     assert "n_gpu_layers" in problem.keys

@@ -45,7 +45,8 @@ def main(path: str, room_mib: str, known: str) -> None:
     small = tiny_config(path)
     huge = small.with_values(HUGE)
     if known == "hidden":
-        loader.check_memory = engine.check_memory = lambda *_, **__: Checked()
+        for module in (loader, engine):
+            setattr(module, "check_memory", lambda *_, **__: Checked())  # noqa: B010
     most = psutil.Process().memory_info().vms + int(room_mib) * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with InProcess() as desk:
