@@ -3,15 +3,16 @@
 PYTHON ?= python3
 # auto, none, cuda, rocm, metal or vulkan
 GPU ?= auto
-# Arguments of tunedeck (run), pytest (test, check) or the bench.
+# Arguments of tunedeck (run), pytest (test, check), the bench or chaos.
 ARGS ?=
 
-.PHONY: help run test check bench gpu-proof setup gpu
+.PHONY: help run test check bench chaos gpu-proof setup gpu
 help:
 	@echo 'make run     the window (ARGS="plan model.gguf" for a command)'
 	@echo 'make test    all tests but the benches'
 	@echo 'make check   lint, types, import rules, quick tests'
 	@echo 'make bench   measures the engine against llama-server'
+	@echo 'make chaos   does the worst to the desk: kills, hangs, damaged files (CHAOS=full: all of it)'
 	@echo 'make gpu-proof   packs what a GPU machine without network needs to build and measure'
 	@echo 'make gpu     says which GPU backend would be built, and why'
 

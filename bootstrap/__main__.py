@@ -43,6 +43,7 @@ def main() -> int:
         "test": _test,
         "check": _check,
         "bench": _bench,
+        "chaos": _chaos,
         "gpu-proof": _gpu_proof,
         "setup": _set_up_only,
         "gpu": _say_gpu,
@@ -60,11 +61,21 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m bootstrap", description=__doc__)
-    names = ["run", "test", "check", "bench", "gpu-proof", "setup", "gpu", "missing-packages"]
+    names = [
+        "run",
+        "test",
+        "check",
+        "bench",
+        "chaos",
+        "gpu-proof",
+        "setup",
+        "gpu",
+        "missing-packages",
+    ]
     parser.add_argument("command", choices=names)
     parser.add_argument("--gpu", default="auto", help=f"one of {', '.join(REQUESTS)}")
     parser.add_argument(
-        "rest", nargs=argparse.REMAINDER, help="arguments of tunedeck, pytest or the bench"
+        "rest", nargs=argparse.REMAINDER, help="arguments of tunedeck, pytest, the bench or chaos"
     )
     return parser
 
@@ -140,6 +151,11 @@ def _gpu_proof(arguments: argparse.Namespace) -> int:
     environment = _set_up(arguments.gpu, ("demo", "test", "bench"), with_window=False)
     is_tried_here = ["--run"] if arguments.gpu == "none" else []
     return _become(environment, ["-m", "tests.proof.pack", *is_tried_here, *arguments.rest])
+
+
+def _chaos(arguments: argparse.Namespace) -> int:
+    environment = _set_up(arguments.gpu, ("demo", "test"), with_window=False)
+    return _become(environment, ["-m", "tests.chaos", *arguments.rest])
 
 
 def _set_up_only(arguments: argparse.Namespace) -> int:

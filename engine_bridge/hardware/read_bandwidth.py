@@ -166,7 +166,9 @@ def _read(threads: int, pieces: int, plan: tuple[int, float], stop: threading.Ev
                 together.wait()
                 mine.append(_read_once(block, seconds, stop))
         except BaseException as error:
-            failed.append(error)
+            # Its traceback would hold the block, and the block lie there until Python looks for
+            # circles: a quarter of a gigabyte each time that something else needs the processor.
+            failed.append(error.with_traceback(None))
             together.abort()  # or the others would wait for this thread for ever
 
     workers = [

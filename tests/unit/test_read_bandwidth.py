@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +75,30 @@ def test_that_a_measurement_that_is_in_the_way_ends_without_a_figure() -> None:
     stop = threading.Event()
     stop.set()
     assert measure_peak_read(2, stop, runs=5, seconds=60.0) is None
+
+
+def test_that_a_measurement_cut_short_gives_its_memory_back_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not when Python happens to look for circles: a busy engine would grow block by block."""
+    made: list[weakref.ref[Any]] = []
+    ones = np.ones
+
+    def remembered(*shape: Any, **kind: Any) -> Any:
+        block = ones(*shape, **kind)
+        made.append(weakref.ref(block))
+        return block
+
+    monkeypatch.setattr(np, "ones", remembered)
+    stop = threading.Event()
+    stop.set()
+    gc.disable()
+    try:
+        assert measure_peak_read(2, stop, runs=5, seconds=60.0) is None
+        assert made
+        assert [block() for block in made] == [None] * len(made)
+    finally:
+        gc.enable()
 
 
 def _run(pieces: int, core_share: float) -> Run:

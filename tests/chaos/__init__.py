@@ -1,0 +1,1 @@
+"""What the desk must survive: kills, hangs, mutated files, stalls, full disks; ``make chaos``."""
