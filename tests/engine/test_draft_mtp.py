@@ -13,7 +13,7 @@ from engine_bridge.protocol import Applied, Cancel, Logged, Refused, TokensDeliv
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.drafts import EXACT, prompts
 from tests.engine.harness import InProcess, random_tokens, tiny_config
-from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp
+from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp, write_tiny_mtp_chain
 
 pytestmark = pytest.mark.engine
 
@@ -254,3 +254,24 @@ def test_that_wider_shapes_draft_too(desk: InProcess, tmp_path: Path) -> None:
     text, finished = desk.answer(prompts(1)[0], max_new_tok=100, ignore_eog=True)
     assert text == plain
     assert finished.timing.drafted_tok > 0
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_that_several_layers_make_a_token_each(desk: InProcess, tmp_path: Path, slots: int) -> None:
+    """Behind a sliding window, where every layer has a cache of its own to catch up in."""
+    path = write_tiny_mtp_chain(tmp_path / "chain.gguf")
+    config = guessing(path, slots=slots, draft_n_max=5)
+    plain = plain_texts(desk, config, slots, 120)
+    planner = Planner()
+    try:
+        planned = planner.plan(config).bytes
+    finally:
+        planner.close()
+    assert desk.load(config).memory.bytes == planned
+    ids = [desk.ask(prompt, max_new_tok=120, ignore_eog=True) for prompt in prompts(slots)]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert [desk.text(request_id) for request_id in ids] == plain
+    for timing in timings:
+        assert len(timing.drafted_at) == 2
+        assert 0 < timing.accepted_at[1] <= timing.accepted_at[0] < timing.drafted_at[0]
+    assert not desk.all_of(Logged)

@@ -75,6 +75,35 @@ def write_tiny_mtp(path: Path, shape: TinyMtp | None = None) -> Path:
     return path
 
 
+def write_tiny_mtp_chain(path: Path, shape: TinyMtp | None = None) -> Path:
+    """Write a mimo2 instead: a sliding window, no state, and two guessing layers, a token each."""
+    shape = shape or TinyMtp()
+    blocks = shape.layers + 2
+    writer = gguf.GGUFWriter(path, "mimo2")
+    writer.add_name(path.stem)
+    writer.add_context_length(4096)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(blocks)
+    writer.add_feed_forward_length(shape.ffn)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.heads // 2)
+    writer.add_key_length(shape.head_dim)
+    writer.add_value_length(shape.head_dim)
+    writer.add_rope_dimension_count(shape.head_dim)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_sliding_window(64)
+    writer.add_array("mimo2.attention.sliding_window_pattern", [n % 2 == 0 for n in range(blocks)])
+    writer.add_expert_feed_forward_length(shape.ffn)
+    writer.add_uint32("mimo2.nextn_predict_layers", 2)
+    add_vocabulary(writer, shape.vocab, "")
+    _Tensors(writer, shape).add_chain()
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
 class _Tensors:
     """Adds random tensors in the order of the calls."""
 
@@ -99,11 +128,36 @@ class _Tensors:
         block = f"blk.{shape.layers}"
         self._add_attention(block)
         self._add_ffn(block, like=last)
-        # The word drawn last comes in normed beside what the model thought before it.
-        both = np.concatenate([np.eye(shape.width), 0.05 * np.eye(shape.width)], axis=1)
+        self._add_entry(block)
+
+    def add_chain(self) -> None:
+        shape = self._shape
+        query, keys = shape.heads * shape.head_dim, shape.heads // 2 * shape.head_dim
+        self._add("token_embd.weight", shape.vocab, shape.width, loudness=1.0)
+        self._add_ones("output_norm.weight", shape.width)
+        self._add("output.weight", shape.vocab, shape.width)
+        last: list[_Values] = []
+        for layer in range(shape.layers + 2):
+            block = f"blk.{layer}"
+            self._add(f"{block}.attn_qkv.weight", query + 2 * keys, shape.width)
+            self._add(f"{block}.attn_output.weight", shape.width, query, loudness=shape.mixing)
+            is_quiet = layer < shape.layers - 1
+            last = self._add_ffn(
+                block,
+                loudness=0.02 if is_quiet else None,
+                like=last if layer >= shape.layers else None,
+                norm="ffn_norm",
+            )
+            if layer >= shape.layers:
+                self._add_entry(block)
+
+    def _add_entry(self, block: str) -> None:
+        """The word drawn last comes in normed beside what the model thought before it."""
+        width = self._shape.width
+        both = np.concatenate([np.eye(width), 0.05 * np.eye(width)], axis=1)
         self._writer.add_tensor(f"{block}.nextn.eh_proj.weight", both.astype(np.float32))
-        self._add_ones(f"{block}.nextn.enorm.weight", shape.width)
-        self._add_ones(f"{block}.nextn.hnorm.weight", shape.width)
+        self._add_ones(f"{block}.nextn.enorm.weight", width)
+        self._add_ones(f"{block}.nextn.hnorm.weight", width)
 
     def _add_attention(self, block: str) -> None:
         shape = self._shape
@@ -130,11 +184,16 @@ class _Tensors:
         self._add(f"{block}.ssm_out.weight", shape.width, values, loudness=shape.mixing)
 
     def _add_ffn(
-        self, block: str, *, loudness: float | None = None, like: list[_Values] | None = None
+        self,
+        block: str,
+        *,
+        loudness: float | None = None,
+        like: list[_Values] | None = None,
+        norm: str = "post_attention_norm",
     ) -> list[_Values]:
         shape = self._shape
         self._add_ones(f"{block}.attn_norm.weight", shape.width)
-        self._add_ones(f"{block}.post_attention_norm.weight", shape.width)
+        self._add_ones(f"{block}.{norm}.weight", shape.width)
         values = like or [
             self._drawn(shape.ffn, shape.width),
             self._drawn(shape.ffn, shape.width),
