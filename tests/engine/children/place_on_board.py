@@ -12,7 +12,6 @@ import msgspec
 
 from engine_bridge.child import planner as planning
 from engine_bridge.child.allocated import memory_now
-from engine_bridge.child.llama import GGML
 from engine_bridge.child.planner import Planner
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Applied, DeviceFacts
@@ -56,8 +55,8 @@ class Board:
 
 
 def main(path: str, endpoint: str, layers: str) -> None:
-    GGML.add_rpc_server(endpoint)
-    config = tiny_config(path, fit_margin_mib=0, load_mode="none")
+    workers: dict[str, object] = {"rpc_servers": (endpoint,)}
+    config = tiny_config(path, fit_margin_mib=0, load_mode="none").with_values(workers)
     longer = config.with_values({"ctx_per_slot_tok": 65_536, "slots": 4})
     with InProcess() as desk:
         board = Board(desk)
