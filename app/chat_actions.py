@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 
 from app.actions import Actions
+from app.cache_files import CacheFiles
 from app.conversation import Conversation
 from engine_bridge.thoughts import answer_of
 from widgets.chat_view import ChatView
@@ -31,6 +32,7 @@ class ChatActions:
         self._chats = window.desk.chats
         self._add_tabs(actions)
         self._add_kept(actions)
+        self._add_caches(actions)
         self._add_messages(actions)
         self._add_branches(actions)
         self._add_copies(actions)
@@ -75,6 +77,21 @@ class ChatActions:
                 f"chat.{name}", text, keys, slot, CONVERSATIONS, why_not=self._why_not_kept,
                 words="save title trash md",
             )  # fmt: skip
+
+    def _add_caches(self, actions: Actions) -> None:
+        files = CacheFiles(self._window.desk, self._window)
+        files.done.connect(self._window.say)
+        files.failed.connect(self._on_cache_failed)
+        actions.add(
+            "chat.save_cache", "Save this conversation's cache…", "Ctrl+J, S",
+            lambda: files.ask_to_save(self._tabs.current_id()), CONVERSATIONS,
+            why_not=self._why_no_cache, words="kv slot file disk store",
+        )  # fmt: skip
+        actions.add(
+            "chat.load_cache", "Load a cache…", "Ctrl+J, O",
+            lambda: files.ask_to_load(self._tabs.current_id()), CONVERSATIONS,
+            why_not=self._why_no_model, words="kv slot file disk restore",
+        )  # fmt: skip
 
     # --- Messages -----------------------------------------------------------------------
 
@@ -181,6 +198,15 @@ class ChatActions:
         last = next((turn for turn in turns if turn.role == "assistant" and turn.text), None)
         return answer_of(last.text, starts_inside=last.starts_in_thought) if last else ""
 
+    def _on_cache_failed(self, conversation_id: str, sentence: str) -> None:
+        """The conversation says so until something else is said, unless it is busy or closed."""
+        if conversation_id in self._tabs.conversation_ids():
+            view = self._tabs.conversation(conversation_id)
+            if not view.is_streaming and view.queue_position is None:
+                view.set_error(sentence, can_retry=False)
+                return
+        self._window.say(sentence)
+
     # --- Why not ------------------------------------------------------------------------
 
     def _why_no_tab(self, number: int) -> str:
@@ -193,6 +219,14 @@ class ChatActions:
         if self._window.list_wiring is None:
             return "Conversations are not kept here."
         return "" if self._conversation().turns else "Nothing was said in it yet."
+
+    def _why_no_model(self) -> str:
+        return "No model is loaded." if self._window.desk.session.applied is None else ""
+
+    def _why_no_cache(self) -> str:
+        if not self._conversation().turns:
+            return "Nothing was said in it yet."
+        return self._why_no_model()
 
     def _why_not_change(self) -> str:
         if self._window.desk.session.applied is None:

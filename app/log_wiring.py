@@ -19,12 +19,15 @@ from engine_bridge.metrics.meters import changed_lines
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
+    ContextShifted,
     Event,
     Hello,
     Logged,
     Refused,
     RequestFinished,
     RequestStarted,
+    SlotRestored,
+    SlotSaved,
 )
 from engine_bridge.settings.config import EngineConfig
 from widgets.log_line import Level, LogLine, log_lines
@@ -128,7 +131,8 @@ class LogWiring(QObject):
             # A template may refuse in words of the conversation.
             self.note(f"Request {event.request_id} was refused.", "warning")
         elif event.command != "plan":
-            self.note(f"The {event.command} was refused: {event.problem.message}", "warning")
+            command = event.command.replace("_", " ")
+            self.note(f"The {command} was refused: {event.problem.message}", "warning")
 
     def _note_end(self, event: RequestFinished) -> None:
         self._under_way.discard(event.request_id)
@@ -179,5 +183,13 @@ def _sentence_on(event: Event) -> str:
                     "meanwhile, so this is a lower bound."
                 )
             return f"Memory reads at up to {rate} ({how})."
+        case ContextShifted():
+            return (
+                f"Request {event.request_id}: its slot was full, so {event.dropped_tok:,} earlier "
+                f"tokens behind the first {event.kept_tok:,} were dropped."
+            )
+        case SlotSaved() | SlotRestored():
+            verb = "saved" if isinstance(event, SlotSaved) else "restored"
+            return f"A slot of {event.tokens:,} tokens was {verb} in {event.seconds:.2f} s."
         case _:
             return ""
