@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine_bridge.draft_kind import draft_kind_of, guessing_layers_of
+from engine_bridge.gguf_harm import refuse_what_harms
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
 from engine_bridge.gguf_types import FILE_TYPES
@@ -121,6 +122,7 @@ def read_model(path: str | os.PathLike[str]) -> GgufModel:
     headers = _read_parts(path)
     first = headers[0]
     _refuse_what_is_no_model(first)
+    refuse_what_harms(first)
     tensors = tuple(tensor for header in headers for tensor in header.tensors)
     if not tensors:
         raise GgufError(

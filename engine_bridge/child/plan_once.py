@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from types import ModuleType
 from typing import BinaryIO
 
 import msgspec
@@ -28,6 +29,8 @@ if sys.platform != "win32":  # which has no such limits; whoever asks watches th
 _CPU_S = 60
 # The largest pool that rules allow takes 0.9 GB, its output rows 0.3 GB; libraries the rest.
 _MEMORY_BYTES = 6 * 2**30
+# A file of this size is read in a second, and what was read is not read again by the load itself.
+_RUN_BYTES = 2**30
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,7 +116,7 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
     planning = importlib.import_module("engine_bridge.child.planner")
     if asked.only_look:
         _limit(has_boards=len(planning.memory_now()) > 1)
-        return _look(without_placement(asked.config))
+        return _look(without_placement(asked.config), facts)
     # Workers are devices too; what is wrong with them the planner says.
     planning.placement_problem(asked.config, planning.GGML)
     memory = planning.memory_now()
@@ -135,7 +138,7 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
         planner.close()
 
 
-def _look(config: EngineConfig) -> Looked:
+def _look(config: EngineConfig, facts: ModelFacts) -> Looked:
     llama = importlib.import_module("engine_bridge.child.llama")
     try:
         model = llama.Model.load(config.model_path, config, no_alloc=True, quiet=True)
@@ -151,7 +154,33 @@ def _look(config: EngineConfig) -> Looked:
         return Looked(str(error))
     finally:
         model.close()
-    return Looked("")
+    return Looked("" if facts.file_bytes > _RUN_BYTES else _run(llama, config.model_path))
+
+
+def _run(llama: ModuleType, path: str) -> str:
+    """Compute a step: some files harm only there, such as weights of a type that nobody multiplies.
+
+    Returns:
+        What llama.cpp refuses, in its words, or the empty string.
+    """
+    config = EngineConfig(
+        model_path=path, n_gpu_layers=0, load_mode="mmap", repack=False, threads=1,
+        threads_batch=1, slots=1, ctx_per_slot_tok=256, batch_tok=32, ubatch_tok=32,
+    )  # fmt: skip
+    try:
+        model = llama.Model.load(path, config, quiet=True)
+    except llama.LlamaError as error:
+        return str(error)
+    try:
+        context = llama.Context.create(model, config, quiet=True)
+    except llama.LlamaError as error:
+        return str(error)
+    else:
+        context.warm_up()
+        context.close()
+        return ""
+    finally:
+        model.close()
 
 
 def _request_in(request: bytes) -> Request:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     LENGTH = "length"
     TEXT = "text"
     TYPE = "type"
+    TENSOR_TYPE = "tensor type"
     VALUE = "value"
     DIMENSION = "dimension"
     OFFSET = "offset"
@@ -90,7 +91,7 @@ class _Walk:
         self.key = self.text()
         for _ in range(self.number(Kind.COUNT, "I")):
             self.number(Kind.DIMENSION, "Q")
-        self.number(Kind.TYPE, "I")
+        self.number(Kind.TENSOR_TYPE, "I")
         self.number(Kind.OFFSET, "Q")
 
 

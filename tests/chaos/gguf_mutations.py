@@ -11,6 +11,7 @@ from tests.chaos.gguf_fields import Field, Kind, fields_of
 
 _NEAR_2_63 = (2**63 - 1, 2**63, 2**63 - 32, 2**63 + 32, 2**64 - 1, 2**62, 2**61 + 1, 2**64 - 32)
 _BILLION = 10**9
+_I32 = 26  # in enum ggml_type; the bases are F32
 _EXTREMES = (0, 1, 2, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, _BILLION)
 _FLOATS = (0.0, -1.0, 1e-45, 1e38, float("inf"), float("-inf"), float("nan"))
 _CONTROLS = (
@@ -81,8 +82,14 @@ def control_characters(content: bytes, random: Random) -> bytes:
 
 def other_type(content: bytes, random: Random) -> bytes:
     """A value or a tensor of another type than it is, existing or not."""
-    types = [field for field in fields_of(content) if field.kind is Kind.TYPE]
+    types = [f for f in fields_of(content) if f.kind in (Kind.TYPE, Kind.TENSOR_TYPE)]
     return _with_number(content, random.choice(types), random.choice((*range(45), 2**32 - 1)))
+
+
+def other_type_of_one_size(content: bytes, random: Random) -> bytes:
+    """Weights of another type whose values are as large: all sizes and places are right."""
+    tensors = [field for field in fields_of(content) if field.kind is Kind.TENSOR_TYPE]
+    return _with_number(content, random.choice(tensors), _I32)
 
 
 def fields_exchanged(content: bytes, random: Random) -> bytes:
@@ -140,7 +147,8 @@ BY_NAME: Mapping[str, Mutation] = {
     for each in (
         flip_header_bits, flip_weight_bits, cut_at_border, cut_weights, size_near_2_63,
         count_of_a_billion, extreme_value, several_extreme_values, control_characters, other_type,
-        fields_exchanged, piece_doubled, piece_missing, noise, token_repeated,
+        other_type_of_one_size, fields_exchanged, piece_doubled, piece_missing, noise,
+        token_repeated,
     )
 }  # fmt: skip
 
