@@ -204,12 +204,7 @@ def _why_never(entry: ModelEntry) -> str:
             f"{entry.name} cannot draft here: it holds guessing layers alone, and those are asked "
             "in the model's own file only. Choose a file of the model that brings them."
         )
-    if entry.facts is None or not (entry.facts.is_recurrent or entry.facts.is_hybrid):
-        return ""
-    return (
-        f"{entry.name} cannot draft: it keeps a state that cannot be taken back when a guess is "
-        "wrong. Choose a model whose layers all keep a cache."
-    )
+    return ""
 
 
 def _kind_of(entry: ModelEntry) -> str:

@@ -98,12 +98,6 @@ class DraftCheck:
         assert config.draft is not None
         if draft.draft_kind != PLAIN:
             return _wrong_kind(config, draft)
-        if draft.is_recurrent or draft.is_hybrid:
-            return _no_draft(
-                config,
-                f"{draft.name} keeps a state instead of a cache, and what it drafted in vain could "
-                "not be taken back. Choose another draft model.",
-            )
         for problem in errors_of(config.draft, draft):
             return as_draft_problem(problem, config)
         try:

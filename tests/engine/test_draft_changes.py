@@ -215,7 +215,7 @@ def test_that_a_draft_model_takes_what_was_planned(
 
 
 def test_that_a_bad_draft_file_leaves_the_engine_running(
-    desk: InProcess, few_words_path: Path, tiny_path: Path, tiny_mamba_path: Path, tmp_path: Path
+    desk: InProcess, few_words_path: Path, tiny_path: Path, tmp_path: Path
 ) -> None:
     config = drafting(few_words_path, few_words_path).with_values({"spec_types": ()})
     desk.load(config)
@@ -229,7 +229,6 @@ def test_that_a_bad_draft_file_leaves_the_engine_running(
         (tmp_path / "gone.gguf", "no file gone.gguf"),
         (notes, "is no GGUF file"),
         (tiny_path, "has 32,000 tokens and the target 512"),
-        (tiny_mamba_path, "keeps a state instead of a cache"),
         (harmful, "harmful.gguf apart from the running model"),
     ):
         answer = desk.apply(drafting(few_words_path, path))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine_bridge.child.scheduler import Share
 from engine_bridge.protocol import Logged
-from tests.engine.drafts import EXACT, drafting, prompts
+from tests.engine.drafts import EXACT, drafter_of, drafting, prompts
 from tests.engine.harness import InProcess, tiny_config
 from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.tiny_model import TinyMamba, write_tiny_mamba
@@ -93,3 +94,40 @@ def test_that_a_draft_model_drafts_for_a_state(
     ids = [desk.ask(prompt, max_new_tok=60, ignore_eog=True) for prompt in prompts(2)]
     assert sum(desk.finished(request_id).timing.drafted_tok for request_id in ids) > 0
     assert [desk.text(request_id) for request_id in ids] == plain
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_that_a_draft_model_with_a_state_changes_no_text(
+    desk: InProcess, few_words_path: Path, state_path: Path, slots: int
+) -> None:
+    """Its state goes back after each draft, so that it never reads a text twice."""
+    config = drafting(few_words_path, state_path, slots=slots)
+    desk.load(config.with_values({"spec_types": ()}))
+    plain = [desk.answer(prompt, max_new_tok=80, ignore_eog=True)[0] for prompt in prompts(slots)]
+    desk.load(config)
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
+    taken: list[int] = []
+    decode = drafter._decode
+
+    def noting(parts: Any) -> int:
+        taken.extend(part.take for part in parts)
+        return decode(parts)
+
+    drafter._decode = noting  # type: ignore[method-assign]
+    ids = [desk.ask(prompt, max_new_tok=80, ignore_eog=True) for prompt in prompts(slots)]
+    assert sum(desk.finished(request_id).timing.drafted_tok for request_id in ids) > 0
+    assert [desk.text(request_id) for request_id in ids] == plain
+    # Once the prompt with its first token; then at most a whole draft and the token behind it.
+    assert sorted(taken)[-slots:] == [31] * slots
+    assert sorted(taken)[-slots - 1] <= 4
+    for slot in drafter.slots:
+        assert drafter._context.seq_pos_max(slot.index) == slot.cached - 1
+
+
+def test_that_a_state_that_drafts_for_itself_is_always_right(
+    desk: InProcess, state_path: Path
+) -> None:
+    desk.load(drafting(state_path, state_path, draft_n_max=5))
+    _, finished = desk.answer(prompts(1)[0], max_new_tok=121, ignore_eog=True)
+    assert finished.timing.accepted_tok == finished.timing.drafted_tok > 80

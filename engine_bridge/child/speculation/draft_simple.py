@@ -4,7 +4,8 @@ Drafts what llama.cpp's ``common_speculative_impl_draft_simple`` (common/specula
 the likeliest token each time, until one is less sure than wanted. All slots draft in one batch a
 token. Where llama.cpp computes every batch of the target once more with the draft model, its
 cache here catches up with the text when a draft is wanted: a prompt keeps no first token waiting,
-and of an accepted draft nothing is computed twice. Must not know requests.
+and of an accepted draft nothing is computed twice. A draft model that keeps a state goes back to
+the end of the text after each draft, and computes again what was accepted. Must not know requests.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.speculation.confidence import confidence
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
+from engine_bridge.child.speculation.take_back import TakeBack
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.settings.config import EngineConfig
 
@@ -30,10 +32,11 @@ _IN_STEP_TOK = 4
 class _Part:
     """One text on its way to a draft."""
 
-    __slots__ = ("drafted", "most_tok", "slot", "take")
+    __slots__ = ("drafted", "most_tok", "slot", "take", "text_tok")
 
     def __init__(self, slot: Slot, most_tok: int) -> None:
         self.slot = slot
+        self.text_tok = slot.known
         self.most_tok = most_tok
         self.take = 0
         self.drafted: list[int] = []
@@ -73,6 +76,7 @@ class DraftSimple(Forgetful):
         self._vocab = min(target_vocab, context.model.vocab)
         self._has_foreign_tokens = target_vocab > context.model.vocab
         self._is_silent = False
+        self._take_back = TakeBack(context)
         self.slots = [Slot(n, 0, 0) for n in range(context.sequences)]
         self.set_live(config)
 
@@ -86,10 +90,16 @@ class DraftSimple(Forgetful):
         parts = [self._part_of(one) for one in wanted]
         able = [part for part in parts if part is not None]
         ready = self._caught_up(able)
+        for part in ready:
+            self._take_back.before(part.slot, part.most_tok)
         while ready:
             ready = self._extended(ready)
             if not ready or not self._computed(ready):
                 break
+        if self._take_back.copies_states:
+            for part in able:
+                if part.slot.cached > part.text_tok:
+                    self._take_back.reject(part.slot, part.text_tok)
         return [
             np.array(part.drafted, np.int32)
             if part is not None and len(part.drafted) >= max(1, self._n_min)
