@@ -20,9 +20,9 @@ from app.planning import PlanningError, plan_in_throwaway_process
 from app.quoting import Shell, own_shell
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig, parse_assignments
-from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.rules import errors_of
-from engine_bridge.settings.table import SETTINGS
+from engine_bridge.settings.table import BY_KEY, SETTINGS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -247,10 +247,19 @@ def _plan_lines(plan: MemoryPlan) -> list[str]:
             f"{e.slots} slots, {e.ctx_per_slot_tok:,} tokens each, pool {e.ctx_total_tok:,}, "
             f"flash attention {e.flash_attn}"
         )
+        lines += [e.placement] if e.placement else []
     problems = [f"{problem.severity}: {problem.message}" for problem in plan.problems]
+    fixes = plan.ways or tuple(problem.fix for problem in plan.problems if problem.fix)
+    problems += [f"would do: {_assignments(fix)}" for fix in fixes]
     if plan.effective is None:
         return [*problems, "cannot run"]
     return [*lines, *problems, "fits" if plan.fits else "does not fit"]
+
+
+def _assignments(values: dict[str, Value]) -> str:
+    """Values as ``--set`` takes them."""
+    words = [f"{key}={BY_KEY[key].domain.format(value)}" for key, value in values.items()]
+    return " ".join(f"--set {word}" for word in words)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def plan_in_throwaway_process(config: EngineConfig) -> PlanAnswer:
     try:
         done = subprocess.run(
             command,
-            input=msgspec.json.encode(config),
+            input=msgspec.json.encode({"config": config, "with_ways": True}),
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.forecast import Forecast
 from engine_bridge.client import EngineClient
-from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.memory_plan import MemoryPlan, moves_weights
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import (
     Applied,
@@ -163,7 +163,12 @@ class Session(QObject):
 
     def cost(self) -> Applies | None:
         """What ``apply`` would cost now; None where nothing differs or nothing is loaded."""
-        return cost_of_change(self._applied.config, self._wanted) if self._applied else None
+        if self._applied is None:
+            return None
+        cost = cost_of_change(self._applied.config, self._wanted)
+        plan = self.plan if self.planned == self._wanted else None
+        is_moving = plan is not None and moves_weights(self._applied.effective, plan.effective)
+        return Applies.RELOAD if cost is Applies.CONTEXT and is_moving else cost
 
     def cost_of(self, key: str) -> Applies | None:
         """What the change of one setting costs; None where it does not differ."""

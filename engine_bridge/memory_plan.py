@@ -126,3 +126,11 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float
     ways: tuple[dict[str, Value], ...] = ()
     host_caches: int = 0
+
+
+def moves_weights(before: EffectiveConfig, after: EffectiveConfig | None) -> bool:
+    """Whether ``auto`` places the weights of the model itself elsewhere, which takes a load."""
+    if after is None:
+        return False
+    keys = (before.placed.keys() | after.placed.keys()) - {"draft_n_gpu_layers"}
+    return any(before.placed.get(key) != after.placed.get(key) for key in keys)

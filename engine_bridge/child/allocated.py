@@ -41,8 +41,13 @@ def mtp_shape(mtp: Context) -> MemoryShape:
 
 
 def memory_now() -> tuple[DeviceFacts, ...]:
-    """Boards as ggml sees them, then host memory by what the system could still give, in bytes."""
+    """Boards as ggml sees them, then host memory by what the system could still give, in bytes.
+
+    The boards stand in the order in which llama.cpp takes layers to them.
+    """
+    order = [GGML.name_of(handle) for handle in GGML.boards()]
     boards = [device for device in GGML.devices() if device.kind in ("gpu", "igpu")]
+    boards.sort(key=lambda board: order.index(board.name) if board.name in order else len(order))
     host = host_memory()
     return (*boards, DeviceFacts(HOST, "System memory", "cpu", "CPU", host.free, host.total))
 

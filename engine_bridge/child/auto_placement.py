@@ -25,6 +25,8 @@ from engine_bridge.settings.domain import Value
 TryOut: TypeAlias = Callable[[EngineConfig], MemoryShape]
 # Guesses on a straight line before the range is halved instead.
 _STRAIGHT_GUESSES = 3
+# Steps of the shares of several boards: free memory flickers, a placement must not.
+_SHARE_BYTES = 256 * 2**20
 _DRAFT_KEY = "draft_n_gpu_layers"
 
 
@@ -43,11 +45,6 @@ class Placed:
     def applied_to(self, config: EngineConfig) -> EngineConfig:
         """``config`` with what was chosen."""
         return config.with_values(dict(self.values)) if self.values else config
-
-    def keeps(self, before: Placed) -> bool:
-        """Whether the weights of the model itself lie as they did ``before``."""
-        keys = (self.values.keys() | before.values.keys()) - {_DRAFT_KEY}
-        return all(self.values.get(key) == before.values.get(key) for key in keys)
 
     def with_more(self, more: Placed) -> Placed:
         """This, and what was chosen besides."""
@@ -113,6 +110,7 @@ class _Search:
         # A person who says where tensors go has the say in it.
         has_own_word = config.n_cpu_moe or config.cpu_moe or config.override_tensor
         self._can_move_experts = facts.experts > 0 and not has_own_word
+        self._split = _split_of(config, room)
         self._tried: dict[tuple[tuple[str, Value], ...], MemoryShape] = {}
 
     def over_layers(self) -> Placed:
@@ -183,6 +181,8 @@ class _Search:
         self, layers: int, draft_layers: Value = "all", n_cpu_moe: int = 0
     ) -> dict[str, Value]:
         values: dict[str, Value] = {"n_gpu_layers": "all" if layers == self._most else layers}
+        if self._split:
+            values["tensor_split"] = self._split
         if n_cpu_moe:
             values["n_cpu_moe"] = n_cpu_moe
         if self._has_open_draft:
@@ -242,6 +242,24 @@ def most_that_fit(most: int, excess: Callable[[int], int]) -> int:
         else:
             high, above = number, found
     return low
+
+
+def _split_of(config: EngineConfig, room: Room) -> tuple[str, ...]:
+    """Shares of several boards by what each has to give; empty where they are not to be chosen.
+
+    llama.cpp would go by what is free at the moment it loads, which another program or the model
+    that is replaced may hold for a while: then the plan would not come true, nor an export.
+    """
+    is_given = bool(config.tensor_split) or config.split_mode not in ("layer", "row")
+    known = {board.name: board for board in room.boards if board.total > 0}
+    # llama.cpp leaves integrated boards alone where there is another one.
+    whole = [board.name for board in room.boards if board.kind == "gpu"]
+    names = config.devices or tuple(whole or (board.name for board in room.boards))
+    if is_given or len(names) < 2 or not set(names) <= known.keys():
+        return ()
+    given = [max(0, known[name].free - room.fit_margin_bytes) for name in names]
+    shares = [round(size / _SHARE_BYTES) for size in given]
+    return tuple(str(share) for share in shares) if any(shares) else ()
 
 
 def _leaves_draft_open(config: EngineConfig) -> bool:

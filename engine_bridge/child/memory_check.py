@@ -14,7 +14,7 @@ from engine_bridge.child.llama import GGML, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
 from engine_bridge.hardware.memory_limit import host_memory
-from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.memory_plan import MemoryPlan, moves_weights
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
@@ -77,10 +77,8 @@ def check_memory(
         planner.close()
     errors = [p for p in plan.problems if p.severity is Severity.ERROR]
     placed = Placed() if plan.effective is None else placed_in(plan.effective)
-    before = (
-        Placed() if running is None or running.effective is None else placed_in(running.effective)
-    )
-    moves = keeps_model and not placed.keeps(before)
+    was = None if running is None else running.effective
+    moves = keeps_model and was is not None and moves_weights(was, plan.effective)
     return Checked(errors[0] if errors else None, placed, moves)
 
 

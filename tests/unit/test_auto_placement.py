@@ -158,6 +158,35 @@ def test_that_a_draft_model_is_placed_beside_layers_that_are_given() -> None:
     assert off.sentence.startswith("The draft model runs on the CPU: on a board it would need")
 
 
+def two_boards(first_gib: int, second_gib: int) -> Room:
+    return Room(
+        (
+            DeviceFacts("CUDA0", "", "gpu", "CUDA", first_gib * GIB, 24 * GIB),
+            DeviceFacts("CUDA1", "", "gpu", "CUDA", second_gib * GIB, 24 * GIB),
+            DeviceFacts("CPU", "", "cpu", "CPU", 32 * GIB, 64 * GIB),
+        ),
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "split"),
+    [
+        ({}, ("28", "8")),
+        ({"devices": ("CUDA1", "CUDA0")}, ("8", "28")),
+        ({"tensor_split": ("1", "1")}, None),
+        ({"split_mode": "none"}, None),
+        ({"devices": ("CUDA1",)}, None),
+    ],
+)
+def test_that_several_boards_share_by_what_they_have_beside_the_margin(
+    values: dict[str, object], split: tuple[str, ...] | None
+) -> None:
+    config = EngineConfig.from_values(values)
+    placed = place(config, FACTS, two_boards(8, 3), Machine())
+    assert placed.values.get("tensor_split") == split
+
+
 def _never(_: EngineConfig) -> MemoryShape:
     raise AssertionError("nothing is to be tried")
 
