@@ -319,7 +319,9 @@ QLineEdit[role="value"] {{
 }}
 QLineEdit[role="value"]:hover {{ border-color: {p.line}; }}
 QLineEdit[role="value"]:focus {{ background: {p.raised}; border-color: {p.accent}; }}
-QLineEdit[role="value"][wrong="true"] {{ border-color: {p.warning}; }}
+QLineEdit[role="value"][wrong="true"], QLineEdit[role="items"][wrong="true"] {{
+    border-color: {p.warning};
+}}
 QPlainTextEdit[role="command"] {{
     background: transparent; border-color: transparent; padding: 0; font-family: {_mono()};
 }}

@@ -24,6 +24,7 @@ from widgets.button_control import FlagControl, SegmentControl
 from widgets.control import Control
 from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.fader_scale import FaderScale
+from widgets.items_control import ItemsControl
 from widgets.list_control import ListControl
 from widgets.text_control import TextControl, WordsControl
 from widgets.value_text import value_with_unit
@@ -95,7 +96,7 @@ _MAKERS: dict[type, Callable[[Setting, QWidget], Control]] = {
     ChoiceDomain: _make_choice,
     ListDomain: _make_list,
     FlagDomain: _make_flag,
-    ItemsDomain: WordsControl,
+    ItemsDomain: ItemsControl,
     WordsDomain: WordsControl,
     TextDomain: TextControl,
 }

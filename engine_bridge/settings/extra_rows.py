@@ -31,8 +31,8 @@ EXTRAS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.EXTRAS,
-        "Files that bend the model's weights, each with its strength: style.gguf:0.5. Another "
-        "strength applies at once, another file takes a new context.",
+        "Files that bend the model, each with its strength. Written as in "
+        "style.gguf:0.5. Another strength applies at once, another file takes a new context.",
     ),
     Setting(
         "override_kv",
@@ -51,7 +51,7 @@ EXTRAS: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.EXTRAS,
-        "Takes a key of the file's metadata for another value: "
-        "tokenizer.ggml.add_bos_token=bool:false. For files that were written wrong.",
+        "Takes the file's metadata for something else. For files that were "
+        "written wrong: tokenizer.ggml.add_bos_token=bool:false.",
     ),
 )

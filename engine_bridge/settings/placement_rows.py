@@ -26,8 +26,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Layers in GPU memory, counted from the last. The output layer counts as one; auto takes as "
-        "many as fit. One layer left on the CPU costs more than a smaller context.",
+        "Layers in GPU memory, counted from the last. The output layer counts as one; auto takes "
+        "as many as fit. One layer left on the CPU costs more than a smaller context.",
     ),
     Setting(
         "fit_margin_mib",
@@ -49,8 +49,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "The expert weights of the first layers stay in RAM, all else goes to the GPU. A mixture "
-        "of experts needs few of them for a token, so this costs little.",
+        "Expert weights of the first layers stay in RAM. A mixture of "
+        "experts needs few of them for a token, so this frees much GPU memory at little cost.",
     ),
     Setting(
         "cpu_moe",
@@ -60,7 +60,7 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "All expert weights stay in RAM; attention and shared experts go to the GPU.",
+        "All expert weights stay in RAM. Attention and shared experts go to the GPU.",
     ),
     Setting(
         "n_cpu_ffn",
@@ -70,8 +70,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "The dense feed-forward weights of the first layers stay in RAM, while their attention "
-        "and KV cache go to the GPU. For experts there is a setting of its own.",
+        "FFN weights of the first layers stay in RAM. Their attention and "
+        "KV cache go to the GPU. For experts there is a setting of its own.",
     ),
     Setting(
         "override_tensor",
@@ -85,8 +85,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        r"Tensors whose name a pattern finds go to a buffer of your choice: blk\.1\.ffn_=CPU. The "
-        "first pattern that finds a name decides.",
+        "Tensors whose name a pattern finds go elsewhere. Written as in blk\\.1\\.ffn_=CPU; the first "
+        "pattern that finds a name decides.",
     ),
     Setting(
         "split_mode",
@@ -96,8 +96,9 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "How several GPUs share a model: whole layers, or the rows of each weight. None takes the "
-        "main GPU alone; tensor computes on all at once and is experimental.",
+        "How several GPUs share a model. Layer gives each some layers, row "
+        "cuts weights, none takes the main GPU alone; tensor computes on all at once and is "
+        "experimental.",
     ),
     Setting(
         "tensor_split",
@@ -113,8 +114,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Shares of the devices in their order: 3,1 puts three quarters on the first. Auto goes by "
-        "free memory.",
+        "Shares of the devices, in their order. 3,1 puts three quarters on "
+        "the first; auto goes by free memory.",
     ),
     Setting(
         "main_gpu",
@@ -124,8 +125,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "The number of the GPU that takes the whole model with split mode none, or the "
-        "intermediate results with row. The first one is 0.",
+        "Which GPU counts where one is to be chosen. With split mode none it "
+        "takes the whole model, with row the intermediate results. The first one is 0.",
     ),
     Setting(
         "devices",
@@ -140,8 +141,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "The devices that take layers, in this order; all takes every GPU and worker there is. "
-        "None keeps everything on the CPU.",
+        "The devices that take layers, in this order. All takes every GPU and "
+        "worker there is; none keeps everything on the CPU.",
     ),
     Setting(
         "rpc_servers",
@@ -155,8 +156,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Memory of other machines, lent by llama.cpp's rpc-server: 192.168.0.7:50052. Its protocol "
-        "is open and has no password: only in a network you trust.",
+        "Memory lent by llama.cpp's rpc-server elsewhere. Named as in "
+        "192.168.0.7:50052. The protocol has no password: only in a network you trust.",
     ),
     Setting(
         "kv_offload",
@@ -198,8 +199,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Reads rows of huge lookup tables, such as per-layer embeddings, from the drive when they "
-        "are needed. Auto does so above 4 GiB; it needs mmap.",
+        "Reads rows of huge lookup tables when they are needed. Auto does so "
+        "for tables above 4 GiB, such as per-layer embeddings; it needs mmap.",
     ),
     Setting(
         "no_host",
@@ -209,8 +210,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Weights that stay in RAM use the CPU's own buffers instead of memory pinned for the GPU, "
-        "which lets them be repacked.",
+        "Weights in RAM use no memory pinned for the GPU. They lie in the "
+        "CPU's own buffers then, which lets them be repacked.",
     ),
     Setting(
         "repack",
@@ -220,7 +221,7 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Weights on the CPU are copied into an order that its instructions prefer. Off saves that "
+        "Weights on the CPU are copied into a faster order. Off saves that "
         "copy's memory and computes slower.",
     ),
 )

@@ -1,0 +1,86 @@
+"""The control of a list whose items are long: a field over the whole width below the name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from engine_bridge.settings.domain import Value
+from engine_bridge.settings.items_domain import ItemsDomain
+from engine_bridge.settings.row import Setting
+from resources.tokens import STEP_PX
+from widgets.control import Control
+from widgets.elided_label import ElidedLabel
+from widgets.theme import set_role
+from widgets.value_field import ValueField
+
+# What stands for a path that is too long: its end says which file it is.
+_TAIL_CHARACTERS = 40
+
+
+class ItemsControl(Control):
+    """A field for the items, and how many there are beside the name."""
+
+    def __init__(self, setting: Setting, parent: QWidget) -> None:
+        """Make the field."""
+        super().__init__(setting, parent)
+        assert isinstance(setting.domain, ItemsDomain)
+        self._domain = setting.domain
+        self.field = _WideField(setting.domain.parse, parent)
+        self.field.setPlaceholderText(f"such as {setting.domain.examples[0]}")
+        self.label = ElidedLabel("", parent)
+        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        # The frame of a value field, so that words end where numbers end.
+        self.label.setContentsMargins(0, 0, STEP_PX + 1, 0)
+        set_role(self.label, "value")
+        self.value_widget = self.label
+        self.body = self.main = self.field
+        self.field.value_entered.connect(self._on_entered)
+        self.field.refused.connect(self.refused)
+        self.field.settled.connect(lambda: self.refused.emit(""))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the items, as many of them as there is room for."""
+        items = self._value if isinstance(self._value, tuple) else ()
+        text = self._domain.format(items) if items else ""
+        self.field.set_texts(text, text, _brief(items))
+        self.field.setToolTip("\n".join(items))
+        self.label.set_text(str(len(items)) if items else self._domain.empty)
+
+    def _on_entered(self, value: Value) -> None:
+        if value != self._value:
+            self._value = value
+            self._effective = None
+            self.refresh()
+            self.committed.emit(value)
+
+
+class _WideField(ValueField):
+    """As wide as there is room, its text at the left."""
+
+    def __init__(self, parse: Callable[[str], Value], parent: QWidget) -> None:
+        super().__init__(parse, parent)
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        set_role(self, "items")
+
+    def sizeHint(self) -> QSize:
+        """One line high."""
+        return QSize(0, self.fontMetrics().height() + 2 * STEP_PX + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """The same."""
+        return self.sizeHint()
+
+
+def _brief(items: tuple[str, ...]) -> str:
+    if not items:
+        return ""
+    first = items[0]
+    if len(first) > _TAIL_CHARACTERS:
+        first = "…" + first[-_TAIL_CHARACTERS:]
+    return f"{first} and {len(items) - 1} more" if len(items) > 1 else first
