@@ -23,7 +23,7 @@ from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
 from engine_bridge.child.scheduler import Limits, Share, share_out
-from engine_bridge.child.slot import Slot, choose_slot, slot_cap_tok
+from engine_bridge.child.slot import Slot, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
 from engine_bridge.protocol import (
@@ -66,7 +66,6 @@ class Batcher:
         self._emit = emit
         self._clock = clock
         self._pieces = Pieces(context.model)
-        self._uses = 0
         self._sampling = Sampling(config, context.model)
         self._guard = StepGuard(clock)
         self._drafting = Drafting(self._guard, meter, emit)
@@ -82,7 +81,7 @@ class Batcher:
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
         self._reuse.adopt(context, config, self.slots, self._pool)
-        self._full_slots = FullSlots(context, self._emit)
+        self._full_slots = FullSlots(context, self._emit, self._drafting.shifted)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
@@ -136,13 +135,10 @@ class Batcher:
             False if no slot is free.
         """
         command = prepared.command
-        slot = choose_slot(self.slots, prepared.prompt, command.conversation_id)
-        if slot is None:
+        begun = self._reuse.start(prepared.prompt, command.conversation_id)
+        if begun is None:
             return False
-        reused, reason = self._reuse.begin(slot, prepared.prompt, command.conversation_id)
-        slot.is_free, slot.conversation_id = False, command.conversation_id
-        self._uses += 1
-        slot.used_at = self._uses
+        slot, reused, reason = begun
         started_ns = self._clock()
         stream = Stream(prepared, slot, reused, started_ns)
         stream.recompute_reason = reason
@@ -168,6 +164,10 @@ class Batcher:
         """End a stream now; its slot keeps what was computed."""
         stream.finish = (reason, detail)
         self._finish(stream)
+
+    def forget(self, conversation_id: str) -> None:
+        """Let anyone have the slot of a closed conversation."""
+        self._reuse.forget(conversation_id)
 
     def find(self, request_id: int) -> Stream | None:
         """The running stream of a request."""
@@ -250,8 +250,6 @@ class Batcher:
 
     def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:
         """Let a free slot hold a text computed elsewhere; False where there is no room for it."""
-        self._uses += 1
-        slot.used_at = self._uses
         return self._reuse.fill(slot, tokens, state)
 
     # --- Steps -----------------------------------------------------------------------------
@@ -263,7 +261,9 @@ class Batcher:
     def step(self) -> None:
         """Compute one batch and deliver what it brought."""
         self._full_slots.go_on()
-        room = self._make_room() if self._pool.is_shared else PLENTY_TOK
+        room = PLENTY_TOK
+        if self._pool.is_shared:
+            room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
         generating = [stream for stream in self.streams if stream.is_generating]
         reading: list[Stream] = []
         if len(generating) < len(self.streams):
@@ -373,27 +373,6 @@ class Batcher:
             self._drafting.reject(share.stream, slot.cached)
 
     # --- What can go wrong -------------------------------------------------------------------
-
-    def _make_room(self) -> int:
-        """Free cells of the pool, at least one for every generating stream.
-
-        Where they run out, a prompt that is still being read gives its cells back and waits; if
-        there is none, the stream that started last ends.
-        """
-        while True:
-            generating = sum(s.slot.pending for s in self.streams if s.is_generating)
-            reading = [stream for stream in self.streams if not stream.is_generating]
-            needed = generating or 1
-            wanted = needed + (reading[0].slot.pending if reading else 0)
-            room = self._pool.make_room(wanted)
-            if room >= needed or not self.streams:
-                return room
-            # The first prompt keeps its cells if nobody else could go on without them.
-            partly_read = [s for s in reading[0 if generating else 1 :] if s.slot.cached]
-            if partly_read:
-                partly_read[-1].slot.clear(self.context)
-            else:
-                self._end_for_lack_of_room()
 
     def _end_for_lack_of_room(self) -> None:
         running = len(self.streams)

@@ -1,6 +1,6 @@
 """The cells that the slots share, where they share them.
 
-Counts cells; must not know requests.
+Counts cells and says who has to give some back; must not know messages.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from engine_bridge.child.llama import Context
 from engine_bridge.child.slot import Slot
+from engine_bridge.child.stream import Stream
 
 # Room where there is no common pool: more than any batch asks for.
 PLENTY_TOK = 1 << 40
@@ -50,6 +51,31 @@ class Pool:
             if not self.evict_one(keep):
                 break
         return room
+
+    def room_for(self, streams: Sequence[Stream], end_last: Callable[[], None]) -> int:
+        """Free cells of a common pool, at least one for every generating stream.
+
+        Where they run out, a prompt that is still being read gives its cells back and waits; if
+        there is none, the stream that started last ends.
+
+        Args:
+            streams: All that run.
+            end_last: Ends the last of them.
+        """
+        while True:
+            generating = sum(s.slot.pending for s in streams if s.is_generating)
+            reading = [stream for stream in streams if not stream.is_generating]
+            needed = generating or 1
+            wanted = needed + (reading[0].slot.pending if reading else 0)
+            room = self.make_room(wanted)
+            if room >= needed or not streams:
+                return room
+            # The first prompt keeps its cells if nobody else could go on without them.
+            partly_read = [s for s in reading[0 if generating else 1 :] if s.slot.cached]
+            if partly_read:
+                partly_read[-1].slot.clear(self._context)
+            else:
+                end_last()
 
     def evict_one(self, keep: Slot | None = None) -> bool:
         """Drop the least recently used cache that no request holds; False if there is none."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,34 @@ from engine_bridge.child.prompt_cache import KeptPrompt, PromptCache
 from engine_bridge.child.recompute import Recompute
 from engine_bridge.child.sequence_moves import share_prefix
 from engine_bridge.child.sequence_state import put_back_state, taken_state
-from engine_bridge.child.slot import FEW_TOK, Slot, keeps_state, share, usable_tok
+from engine_bridge.child.slot import (
+    FEW_TOK,
+    Slot,
+    choose_slot,
+    keeps_state,
+    share,
+    usable_tok,
+)
 from engine_bridge.settings.config import EngineConfig
 
 # A copy takes a whole text: one of which less than this is wanted is not worth it (llama-server).
 _LEAST_SHARE = 0.25
 # A text that loses so much of itself is kept, even where its own conversation goes on (f_keep).
 _LARGE_SHARE = 0.5
+
+
+class Started(NamedTuple):
+    """A prompt in its slot.
+
+    Attributes:
+        slot: The slot, no longer free.
+        reused_tok: Tokens of the prompt that need not be computed.
+        reason: Why others are computed again, or empty.
+    """
+
+    slot: Slot
+    reused_tok: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -54,6 +76,7 @@ class PromptReuse:
 
     def __init__(self) -> None:
         """Have no context yet."""
+        self._uses = 0
         self.cache = PromptCache()
         self.recompute = Recompute()
 
@@ -87,12 +110,23 @@ class PromptReuse:
                 if slot.shared:
                     self._separate(slot)
 
-    def begin(self, slot: Slot, prompt: NDArray[np.int32], conversation_id: str) -> tuple[int, str]:
-        """Make ``prompt`` the text of ``slot``, a free one, with as little to compute as possible.
+    def start(self, prompt: NDArray[np.int32], conversation_id: str) -> Started | None:
+        """Give a prompt a slot, with as little to compute as possible; None if none is free."""
+        slot = choose_slot(self._slots, prompt, conversation_id)
+        if slot is None:
+            return None
+        reused, reason = self._begin(slot, prompt, conversation_id)
+        slot.is_free, slot.conversation_id = False, conversation_id
+        self._note_use(slot)
+        return Started(slot, reused, reason)
 
-        Returns:
-            Tokens that need not be computed, and why others are computed again, or empty.
-        """
+    def _note_use(self, slot: Slot) -> None:
+        self._uses += 1
+        slot.used_at = self._uses
+
+    def _begin(
+        self, slot: Slot, prompt: NDArray[np.int32], conversation_id: str
+    ) -> tuple[int, str]:
         if not self._is_on:
             return self._begin_anew(slot, prompt, conversation_id)
         wanted = min(slot.match(prompt), len(prompt) - 1)
@@ -108,6 +142,13 @@ class PromptReuse:
         self.checkpoints.begin(slot)
         reason = self.recompute.reason(conversation_id, prompt, reused, cut)
         return reused, reason if not moved or cut else _moved_words(moved)
+
+    def forget(self, conversation_id: str) -> None:
+        """A conversation is closed: anyone may have its slot, and nobody asks why."""
+        self.recompute.forget(conversation_id)
+        for slot in self._slots:
+            if slot.conversation_id == conversation_id:
+                slot.conversation_id, slot.used_at = "", 0
 
     def _begin_anew(
         self, slot: Slot, prompt: NDArray[np.int32], conversation_id: str
@@ -129,6 +170,7 @@ class PromptReuse:
         Returns:
             False where there is no room for it; the slot is empty then.
         """
+        self._note_use(slot)
         self._rescue(slot, 0, "")
         slot.clear(self._context)
         slot.known = 0

@@ -159,11 +159,8 @@ class Requests:
 
     def forget(self, conversation_id: str) -> None:
         """Let anyone have the slot of a closed conversation."""
-        if self.engine is None:
-            return
-        for slot in self.engine.batcher.slots:
-            if slot.conversation_id == conversation_id:
-                slot.conversation_id, slot.used_at = "", 0
+        if self.engine is not None:
+            self.engine.batcher.forget(conversation_id)
 
     def set_template(self, template: str) -> None:
         """Make prompts with ``template`` while this model or another with the same own one runs.
