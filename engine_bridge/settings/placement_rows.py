@@ -85,8 +85,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Tensors whose name a pattern finds go elsewhere. Written as in blk\\.1\\.ffn_=CPU; the first "
-        "pattern that finds a name decides.",
+        "Tensors whose name a pattern finds go elsewhere. Written as in blk\\.1\\.ffn_=CPU; the "
+        "first pattern that finds a name decides.",
     ),
     Setting(
         "split_mode",
