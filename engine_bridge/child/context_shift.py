@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from engine_bridge.child import sentences
 from engine_bridge.child.llama import LIB, Context
+from engine_bridge.child.sequence_moves import move_chunk
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import ContextShifted, Event
@@ -70,9 +71,7 @@ def shift(slot: Slot, what: Shift, context: Context) -> None:
     Cells that were moved have yet to be turned to their new positions: see ``turn_moved``.
     """
     kept, dropped = what.kept_tok, what.dropped_tok
-    memory = LIB.llama_get_memory(context.handle)
-    LIB.llama_memory_seq_rm(memory, slot.index, kept, kept + dropped)
-    LIB.llama_memory_seq_add(memory, slot.index, kept + dropped, slot.cached, -dropped)
+    move_chunk(context, slot.index, kept + dropped, slot.cached, kept)
     slot.tokens[kept : slot.known - dropped] = slot.tokens[kept + dropped : slot.known]
     slot.known -= dropped
     slot.cached -= dropped
@@ -104,12 +103,19 @@ class FullSlots:
     Args:
         context: Whose slots.
         emit: Takes events.
+        on_shift: Told of every shift: the slot's index and what was done to its text.
     """
 
-    def __init__(self, context: Context, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        emit: Callable[[Event], None],
+        on_shift: Callable[[int, Shift], None],
+    ) -> None:
         """Let every stream end until ``set_live``."""
         self._context = context
         self._emit = emit
+        self._on_shift = on_shift
         self._can_shift = can_shift(context)
         self._is_wanted = False
         self._keep_tok = 0
@@ -146,6 +152,7 @@ class FullSlots:
         )
         shift(slot, what, self._context)
         turn_moved(self._context, slot.index, slot.cached, int(slot.tokens[slot.cached]))
+        self._on_shift(slot.index, what)
         stream.dropped_tok += what.dropped_tok
         self._emit(
             ContextShifted(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine_bridge.child.batch import Batch
+from engine_bridge.child.context_shift import Shift
 from engine_bridge.child.llama import Context
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.scheduler import Limits, Share, drafts_allowed
@@ -101,6 +102,11 @@ class Drafting:
     def accept(self, stream: Stream, accepted_tok: int) -> None:
         """Tell the drafters how much of the draft of ``stream`` was confirmed."""
         self._in_turn.accept(stream.slot.index, accepted_tok)
+
+    def shifted(self, seq: int, what: Shift) -> None:
+        """Take note that a full slot dropped the middle of its text."""
+        if self._draft_simple is not None:
+            self._draft_simple.shifted(seq, what)
 
     def _forget(self, seq: int) -> None:
         self._conversations.pop(seq, None)

@@ -116,18 +116,23 @@ def test_that_a_shifted_answer_is_what_the_calls_alone_would_say(
     assert finished.used_tok == 61 + 700 - 1 - finished.timing.dropped_tok
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [("ngram-simple",), ("ngram-map-k",), ("ngram-map-k4v",), ("draft-simple",)],
+)
 def test_that_drafts_change_nothing_of_a_shifted_answer(
-    desk: InProcess, few_words_path: Path
+    desk: InProcess, few_words_path: Path, draft_path: Path, kinds: tuple[str, ...]
 ) -> None:
     values = _EXACT | {
         "ctx_per_slot_tok": 256,
         "context_shift": True,
         "ngram_size_n": 2,
         "ngram_size_m": 3,
+        "draft_model_path": str(draft_path),
     }
     config = tiny_config(few_words_path, **values)
     prompt = [1, *(random_tokens(12) * 5)]
-    desk.load(config.with_values({"spec_types": ("ngram-simple",)}))
+    desk.load(config.with_values({"spec_types": kinds}))
     text, finished = desk.answer(prompt, ignore_eog=True, max_new_tok=700)
     assert text == _words_of(desk, _reference(few_words_path, config, prompt, 700))
     assert finished.timing.accepted_tok > 0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine_bridge.child.context_shift import Shift, can_shift, shift, turn_moved
 from engine_bridge.child.llama import Context
 from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
 from engine_bridge.child.slot import Slot
@@ -84,6 +85,13 @@ class DraftSimple(Forgetful):
         """Take what needs no new context."""
         self._n_max, self._n_min = config.draft_n_max, config.draft_n_min
         self._p_min = config.draft_p_min
+
+    def shifted(self, seq: int, what: Shift) -> None:
+        """Follow the target: the middle of a text was dropped, and its cells need not be lost."""
+        slot, context = self.slots[seq], self._context
+        if slot.cached > what.kept_tok + what.dropped_tok and can_shift(context):
+            shift(slot, what, context)
+            turn_moved(context, seq, slot.cached, int(slot.tokens[0]))
 
     def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
         """Guess what follows each text, all of them together."""
