@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from types import ModuleType
 from typing import BinaryIO
 
 import msgspec
@@ -29,8 +28,14 @@ if sys.platform != "win32":  # which has no such limits; whoever asks watches th
 _CPU_S = 60
 # The largest pool that rules allow takes 0.9 GB, its output rows 0.3 GB; libraries the rest.
 _MEMORY_BYTES = 6 * 2**30
-# A file of this size is read in a second, and what was read is not read again by the load itself.
+# A file of this size is read in a second, and what was read is not read again by the load itself:
+# up to it, a step is computed as well, on the processor alone and with next to no cache.
 _RUN_BYTES = 2**30
+_RUN: dict[str, object] = {
+    "n_gpu_layers": 0, "load_mode": "mmap", "repack": False, "threads": 1, "threads_batch": 1,
+    "slots": 1, "ctx_per_slot_tok": 256, "ctx_total_tok": "auto", "batch_tok": 32,
+    "ubatch_tok": 32, "spec_types": (),
+}  # fmt: skip
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,47 +145,27 @@ def answer_to(request: bytes) -> Answer | Looked | Refusal:
 
 def _look(config: EngineConfig, facts: ModelFacts) -> Looked:
     llama = importlib.import_module("engine_bridge.child.llama")
+    is_run = facts.file_bytes <= _RUN_BYTES
+    if is_run:
+        config = config.with_values(_RUN)
     try:
-        model = llama.Model.load(config.model_path, config, no_alloc=True, quiet=True)
+        model = llama.Model.load(config.model_path, config, no_alloc=not is_run, quiet=True)
     except llama.LlamaError as error:
         return Looked(str(error))
     # A vocabulary without a token for the line feed only harms who reads a text with it.
     if model.has_vocabulary:  # without one the load refuses it in words
         model.tokenize("\na", add_special=True, parse_special=True)
     try:
-        # Some headers harm only where the graph is built.
-        llama.Context.create(model, config, quiet=True).close()
+        # Some headers harm only where the graph is built, some weights only where it is computed.
+        context = llama.Context.create(model, config, quiet=True)
+        if is_run:
+            context.warm_up()
+        context.close()
     except llama.LlamaError as error:
         return Looked(str(error))
     finally:
         model.close()
-    return Looked("" if facts.file_bytes > _RUN_BYTES else _run(llama, config.model_path))
-
-
-def _run(llama: ModuleType, path: str) -> str:
-    """Compute a step: some files harm only there, such as weights of a type that nobody multiplies.
-
-    Returns:
-        What llama.cpp refuses, in its words, or the empty string.
-    """
-    config = EngineConfig(
-        model_path=path, n_gpu_layers=0, load_mode="mmap", repack=False, threads=1,
-        threads_batch=1, slots=1, ctx_per_slot_tok=256, batch_tok=32, ubatch_tok=32,
-    )  # fmt: skip
-    try:
-        model = llama.Model.load(path, config, quiet=True)
-    except llama.LlamaError as error:
-        return str(error)
-    try:
-        context = llama.Context.create(model, config, quiet=True)
-    except llama.LlamaError as error:
-        return str(error)
-    else:
-        context.warm_up()
-        context.close()
-        return ""
-    finally:
-        model.close()
+    return Looked("")
 
 
 def _request_in(request: bytes) -> Request:
