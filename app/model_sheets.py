@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.figures import bytes_text
 from app.library.model_entry import RECENT, FolderToList, ModelEntry
 from app.library.model_walk import shown_path
+from engine_bridge.draft_kind import PLAIN
 from engine_bridge.header_facts import HeaderFacts, KvBytes
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from widgets.model_rows import KvRow, ModelGroup, ModelRow, ModelSheet
@@ -91,6 +92,7 @@ def fact_lines(facts: HeaderFacts, entry: ModelEntry) -> tuple[tuple[str, str], 
         ("Architecture", facts.architecture),
         ("Parameters", count_text(facts.parameters)),
         ("Layers", f"{facts.layers:,}"),
+        ("Drafts", _drafts(facts)),
         ("Attention", _attention(facts)),
         ("Trained for", f"{facts.ctx_train_tok:,} tokens" if facts.ctx_train_tok else "not said"),
         ("Vocabulary", f"{facts.vocab:,} tokens" if facts.vocab else "not said"),
@@ -178,6 +180,15 @@ def _attention(facts: HeaderFacts) -> str:
     if facts.is_mla:
         return f"{facts.heads} query heads, compressed (MLA)"
     return shape if ratio == 1 else f"{shape} (GQA {ratio:g} : 1)"
+
+
+def _drafts(facts: HeaderFacts) -> str:
+    """What the file is for where it cannot answer by itself, or can guess ahead by itself."""
+    if facts.draft_kind != PLAIN:
+        return f"{facts.draft_kind}: only for another model"
+    if not facts.nextn_layers:
+        return ""
+    return f"draft-mtp: {facts.nextn_layers} layer{'s'[: facts.nextn_layers != 1]} of its own"
 
 
 def _experts(facts: HeaderFacts) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine_bridge.draft_kind import draft_kind_of, guessing_layers_of
+from engine_bridge.draft_kind import PLAIN, draft_kind_of, guessing_layers_of
 from engine_bridge.gguf_harm import refuse_what_harms
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
@@ -132,6 +132,19 @@ def read_model(path: str | os.PathLike[str]) -> GgufModel:
     _check_tensor_total(first, tensors, len(headers))
     facts = _facts(first, tensors, sum(header.file_bytes for header in headers))
     return GgufModel(facts, tuple(header.tensors for header in headers), first)
+
+
+def refuse_drafter(facts: ModelFacts) -> None:
+    """Refuse a file that can only draft for another model; llama.cpp may die of it alone.
+
+    Raises:
+        GgufError: If it is one.
+    """
+    if facts.draft_kind != PLAIN:
+        raise GgufError(
+            f"{shown_name(facts.path)} cannot answer by itself: it only drafts for another model "
+            f"({facts.draft_kind}). Load that model, and choose this file in the draft menu."
+        )
 
 
 def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:

@@ -31,7 +31,7 @@ from engine_bridge.child.planner import OutdatedError
 from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
 from engine_bridge.child.threads import threads_problem
-from engine_bridge.gguf_file import GgufError, GgufModel, read_model
+from engine_bridge.gguf_file import GgufError, GgufModel, read_model, refuse_drafter
 from engine_bridge.lora_facts import lora_problem
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
@@ -379,6 +379,7 @@ def read_checked(config: EngineConfig) -> GgufModel:
         )
     try:
         gguf = read_model(config.model_path)
+        refuse_drafter(gguf.facts)
     except GgufError as error:
         raise CannotLoadError(Problem(("model_path",), str(error))) from None
     problem = rule_problem(config, gguf.facts) or placement_problem(config, GGML)

@@ -24,7 +24,7 @@ from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
-from engine_bridge.gguf_file import GgufError, GgufModel
+from engine_bridge.gguf_file import GgufError, GgufModel, refuse_drafter
 from engine_bridge.lora_facts import lora_problem
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
@@ -183,9 +183,11 @@ class Planner:
 
     def _read(self, path: str) -> GgufModel:
         try:
-            return self._target.read(path)
+            gguf = self._target.read(path)
+            refuse_drafter(gguf.facts)
         except GgufError as error:
             raise PlanRefusedError(Problem(("model_path",), str(error))) from None
+        return gguf
 
     def _read_draft(
         self, config: EngineConfig, target: ModelFacts

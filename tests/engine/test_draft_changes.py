@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine_bridge.child import llama
-from engine_bridge.child.planner import Planner
+from engine_bridge.child.planner import Planner, PlanRefusedError
 from engine_bridge.protocol import (
     Applied,
     Apply,
@@ -21,6 +21,7 @@ from engine_bridge.settings.config import EngineConfig
 from tests import models
 from tests.engine.drafts import drafter_of, drafting, prompts
 from tests.engine.harness import InProcess, tiny_config
+from tests.unit.gguf_bytes import Gguf, llama_values
 
 pytestmark = pytest.mark.engine
 
@@ -324,3 +325,41 @@ def test_that_kinds_for_the_command_line_alone_change_nothing_here(
     assert answer.cost == "live"
     assert desk.batcher.context is context
     assert _answers_still(desk, whole)
+
+
+def _head_file(folder: Path, architecture: str) -> Path:
+    values = {
+        key.replace("llama.", f"{architecture}."): value for key, value in llama_values().items()
+    }
+    path = folder / f"{architecture}.gguf"
+    path.write_bytes(Gguf(values=values | {"general.architecture": architecture}).file())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind"),
+    [("eagle3", "draft-eagle3"), ("dflash", "draft-dflash"), ("gemma4-assistant", "draft-mtp")],
+)
+def test_that_a_file_that_only_drafts_is_told_by_its_kind(
+    desk: InProcess, few_words_path: Path, tmp_path: Path, architecture: str, kind: str
+) -> None:
+    head = _head_file(tmp_path, architecture)
+    desk.load(tiny_config(few_words_path))
+    alone = desk.number()
+    desk.send(Load(alone, tiny_config(head)))
+    refused = desk.answer_to(alone)
+    assert isinstance(refused, Refused)
+    assert f"it only drafts for another model ({kind})" in refused.problem.message
+    planner = Planner()
+    try:
+        with pytest.raises(PlanRefusedError, match="cannot answer by itself"):
+            planner.plan(tiny_config(head))
+    finally:
+        planner.close()
+    answer = desk.apply(drafting(few_words_path, head))
+    assert isinstance(answer, Refused)
+    assert kind in answer.problem.message
+    fix = answer.problem.fix
+    assert fix == {"spec_types": () if kind == "draft-mtp" else (kind,)}
+    mended = desk.apply(drafting(few_words_path, head).with_values({**fix}))
+    assert isinstance(mended, Applied)
