@@ -26,13 +26,7 @@ from engine_bridge.child.scheduler import Limits, Share, share_out
 from engine_bridge.child.slot import Slot, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
-from engine_bridge.protocol import (
-    Event,
-    FinishReason,
-    RequestFinished,
-    RequestStarted,
-    SlotFacts,
-)
+from engine_bridge.protocol import Event, FinishReason, RequestFinished, RequestStarted, SlotFacts
 from engine_bridge.settings.config import EngineConfig
 
 _NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
@@ -134,8 +128,7 @@ class Batcher:
         Returns:
             False if no slot is free.
         """
-        command = prepared.command
-        begun = self._reuse.start(prepared.prompt, command.conversation_id)
+        begun = self._reuse.start(prepared.prompt, prepared.command.conversation_id)
         if begun is None:
             return False
         slot, reused, reason = begun

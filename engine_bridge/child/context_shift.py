@@ -72,6 +72,7 @@ def shift(slot: Slot, what: Shift, context: Context) -> None:
     """
     kept, dropped = what.kept_tok, what.dropped_tok
     move_chunk(context, slot.index, kept + dropped, slot.cached, kept)
+    slot.checkpoints.clear()  # they stand at places of the old text
     slot.tokens[kept : slot.known - dropped] = slot.tokens[kept + dropped : slot.known]
     slot.known -= dropped
     slot.cached -= dropped
