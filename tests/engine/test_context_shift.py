@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from engine_bridge.child.batch import Batch
 from engine_bridge.child.context_shift import Shift, can_shift, shift_of
 from engine_bridge.child.llama import LIB, Context, Model
+from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.gguf_file import read_model
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import ContextShifted
@@ -137,6 +139,36 @@ def test_that_drafts_change_nothing_of_a_shifted_answer(
     assert text == _words_of(desk, _reference(few_words_path, config, prompt, 700))
     assert finished.timing.accepted_tok > 0
     assert finished.timing.dropped_tok == 4 * 127
+
+
+def test_that_a_draft_model_s_cache_moves_with_the_text(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    """Else it would read half a context anew, and draft nothing meanwhile."""
+    desk.load(
+        tiny_config(
+            few_words_path,
+            ctx_per_slot_tok=256,
+            context_shift=True,
+            spec_types=("draft-simple",),
+            draft_model_path=str(draft_path),
+        )
+    )
+    request_id = desk.ask([1, *random_tokens(60)], ignore_eog=True, max_new_tok=400)
+    desk.until(lambda: desk.batcher.slots[0].cached > 100)
+    drafter = desk.batcher._drafting.drafters["draft-simple"]
+    assert isinstance(drafter, DraftSimple)
+    context, counts = drafter._context, list[int]()
+    decode = context.decode
+
+    def counting(batch: Batch, count: int) -> int:
+        counts.append(count)
+        return decode(batch, count)
+
+    context.decode = counting  # type: ignore[method-assign]
+    assert desk.finished(request_id).timing.new_tok == 400
+    assert desk.all_of(ContextShifted, request_id)
+    assert max(counts) <= 4
 
 
 @pytest.mark.parametrize("is_unified", [False, True])
