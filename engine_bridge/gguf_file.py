@@ -58,6 +58,8 @@ _LOOKED_UP = frozenset(
         "token_types.weight",
     }
 )
+# Of a guessing layer: its embeddings of tokens, and its way out where it has one.
+_LOOKED_UP_GUESSES, _OWN_OUTPUT = ".nextn.embed_tokens.weight", ".nextn.shared_head_head.weight"
 _EXPERT_TENSOR = re.compile(r"\.ffn_(?:up|down|gate|gate_up)_(?:ch)?exps\.")
 _BLOCK_TENSOR = re.compile(r"blk\.(\d+)\.")
 _PART_NAME = re.compile(r"^(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$", re.DOTALL)
@@ -165,6 +167,28 @@ def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightRea
         else:
             shared_bytes += size
     return WeightReads(shared_bytes, expert_bytes, facts.experts, facts.experts_used)
+
+
+def guess_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
+    """What a guess of one of the model's guessing layers (MTP) reads of the weights.
+
+    The layer itself and the output, its own where it has one (src/models/qwen35.cpp, graph_mtp).
+    """
+    kept = {tensor.name: tensor.bytes for tensor in tensors}
+    own = {
+        name: size
+        for name, size in kept.items()
+        if (block := _BLOCK_TENSOR.match(name)) and int(block[1]) >= facts.layers
+    }
+    layer_bytes = sum(size for name, size in own.items() if not name.endswith(_LOOKED_UP_GUESSES))
+    expert_bytes = 0
+    if facts.experts:
+        expert_bytes = sum(size for name, size in own.items() if _EXPERT_TENSOR.search(name))
+    layers = max(1, facts.nextn_layers)
+    shared_bytes = (layer_bytes - expert_bytes) // layers
+    if not any(name.endswith(_OWN_OUTPUT) for name in own):
+        shared_bytes += kept.get("output.weight", kept.get("token_embd.weight", 0))
+    return WeightReads(shared_bytes, expert_bytes // layers, facts.experts, facts.experts_used)
 
 
 def decode_weight_bytes(tensors: Iterable[TensorFacts], facts: ModelFacts) -> int:

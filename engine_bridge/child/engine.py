@@ -25,7 +25,9 @@ from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import check_memory, with_way_out
 from engine_bridge.child.sampling import sampling_problem
 from engine_bridge.child.threads import threads_of
+from engine_bridge.gguf_file import GgufError, guess_reads, read_tensors
 from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.protocol import Event
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import keeps_context
@@ -75,7 +77,7 @@ class Engine:
         self.draft = loaded.draft
         self._placed = loaded.placed
         meter = StepMeter(loaded.weights, loaded.kv, clock())
-        meter.draft = None if self.draft is None else self.draft.reads
+        meter.draft = self._draft_reads()
         self.batcher = Batcher(
             loaded.context,
             loaded.config,
@@ -184,7 +186,7 @@ class Engine:
         self._draft_with(self.config)
 
     def _draft_with(self, config: EngineConfig) -> None:
-        self.batcher.meter.draft = None if self.draft is None else self.draft.reads
+        self.batcher.meter.draft = self._draft_reads()
         self.batcher.set_draft(config, self._draft_context())
 
     @property
@@ -211,11 +213,22 @@ class Engine:
         context.warm_up()
         self._context, self.config = context, config
         self.batcher.meter.kv = kv_reads_of(context.log, self._model.window_tok)
-        self.batcher.meter.draft = None if self.draft is None else self.draft.reads
+        self.batcher.meter.draft = self._draft_reads()
         self.batcher.move_to(context, config, self._draft_context(), carried)
 
     def _draft_context(self) -> Context | None:
         return None if self.draft is None else self.draft.context
+
+    def _draft_reads(self) -> tuple[WeightReads, KvReads] | None:
+        """What a step reads of whatever model drafts; None where none does."""
+        mtp = self._context.mtp
+        if mtp is None:
+            return None if self.draft is None else self.draft.reads
+        try:
+            weights = guess_reads(read_tensors(self.facts.path), self.facts)
+        except GgufError:  # the file went away after it was loaded: a figure less
+            return None
+        return weights, kv_reads_of(mtp.log, self._model.window_tok)
 
     def _contexts(self) -> tuple[Context, ...]:
         contexts = (self._context, self._context.mtp, self._draft_context())

@@ -9,6 +9,7 @@ import pytest
 
 from engine_bridge.child.planner import Planner
 from engine_bridge.child.speculation.draft_mtp import DraftMtp
+from engine_bridge.gguf_file import read_tensors
 from engine_bridge.protocol import Applied, Cancel, Logged, Refused, TokensDelivered
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.drafts import EXACT, prompts
@@ -275,3 +276,32 @@ def test_that_several_layers_make_a_token_each(desk: InProcess, tmp_path: Path, 
         assert len(timing.drafted_at) == 2
         assert 0 < timing.accepted_at[1] <= timing.accepted_at[0] < timing.drafted_at[0]
     assert not desk.all_of(Logged)
+
+
+def test_that_guesses_go_on_where_states_are_copied(desk: InProcess, mtp_path: Path) -> None:
+    """As for models of which llama.cpp keeps no states to go back to (qwen3next)."""
+    config = guessing(mtp_path, slots=2)
+    plain = plain_texts(desk, config, 2, 120)
+    desk.load(config)
+    assert desk.batcher.context.rollback_tok == 3
+    desk.batcher.context.rollback_tok = 0
+    ids = [desk.ask(prompt, max_new_tok=120, ignore_eog=True) for prompt in prompts(2)]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert [desk.text(request_id) for request_id in ids] == plain
+    for timing in timings:
+        assert 0 < timing.accepted_tok < timing.drafted_tok
+    assert not desk.all_of(Logged)
+
+
+def test_that_what_guesses_read_is_counted(desk: InProcess, mtp_path: Path) -> None:
+    desk.load(guessing(mtp_path))
+    reads = desk.batcher.meter.draft
+    assert reads is not None
+    weights, cache = reads
+    sizes = {tensor.name: tensor.bytes for tensor in read_tensors(mtp_path)}
+    layer = sum(size for name, size in sizes.items() if name.startswith("blk.2."))
+    assert weights.per_step_bytes(1) == layer + sizes["output.weight"]
+    # A layer, two heads of 32 values for keys and as many for values, f32; the log rounds.
+    assert cache.full_bytes_per_tok == pytest.approx(2 * 2 * 32 * 4, rel=0.05)
+    desk.load(tiny_config(mtp_path))
+    assert desk.batcher.meter.draft is None
