@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine_bridge.child import recompute
 from engine_bridge.child.checkpoints import Checkpoints
 from engine_bridge.child.chunk_reuse import reuse_chunks
-from engine_bridge.child.context_shift import can_shift
+from engine_bridge.child.context_shift import can_shift, turn_moved
 from engine_bridge.child.host_room import HostRoom
 from engine_bridge.child.llama import Context
 from engine_bridge.child.pool import Pool
@@ -138,6 +138,8 @@ class PromptReuse:
         moved = 0
         if self._least_chunk_tok:
             _, moved = reuse_chunks(slot, prompt, self._least_chunk_tok, self._context)
+            if moved:  # a step that is cancelled halfway would turn some of the cells twice
+                turn_moved(self._context, slot.index, slot.cached, int(prompt[-1]))
         reused, cut = slot.begin(prompt, self._context)
         self.checkpoints.begin(slot)
         reason = self.recompute.reason(conversation_id, prompt, reused, cut)
