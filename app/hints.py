@@ -31,7 +31,7 @@ class Situation:
         model: The loaded model, None without one.
         plan: The planner's answer for ``config``, None while there is none.
         effective: What the engine made of the applied configuration.
-        has_gpu: Whether ggml sees a GPU.
+        has_gpu: Whether there is a GPU or a remote worker to put layers on.
         acceptance: Accepted share of the drafts so far, None without drafts.
     """
 
@@ -118,6 +118,20 @@ def _flash(s: Situation) -> str:
     if s.config.flash_attn == "auto" and s.effective is not None:
         return f"auto takes {s.effective.flash_attn} for this model and device"
     return ""
+
+
+def _shift(s: Situation) -> str:
+    planned = s.plan.effective if s.plan is not None else None
+    effective = planned or s.effective
+    if effective is not None and not effective.can_shift:
+        return "this model's memory cannot shift: a full slot ends its answer"
+    return "" if s.config.context_shift else "off: a full slot ends its answer"
+
+
+def _kept(s: Situation) -> str:
+    if not s.config.context_shift:
+        return "takes effect with the context shift"
+    return "the whole prompt stays" if s.config.keep_tok < 0 else ""
 
 
 def _drafts(s: Situation) -> str:
@@ -230,6 +244,8 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "cache_type_k": _cache("cache_type_k"),
     "cache_type_v": _cache("cache_type_v"),
     "flash_attn": _flash,
+    "context_shift": _shift,
+    "keep_tok": _kept,
     "spec_types": _drafts,
     "ngram_size_m": _of_ngrams("ngram_size_m", _at_most("ngram_size_m")),
     "ngram_size_n": _of_ngrams("ngram_size_n", lambda s: ""),

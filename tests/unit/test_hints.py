@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from app.hints import Situation, hint_for, room_for_slots, slot_arithmetic
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import SETTINGS
+from tests.unit.fake_client import applied
 
 
 def plan(kv: int, free: int) -> MemoryPlan:
@@ -69,3 +73,25 @@ def test_that_hints_of_a_draft_model_speak_once_it_drafts() -> None:
     assert hint_for("spec_types", drafting).endswith("so far: drafts slow this work down")
     without = Situation(EngineConfig(spec_types=("draft-simple",)))
     assert "needs a draft model" in hint_for("spec_types", without)
+
+
+@pytest.mark.parametrize(
+    ("values", "can_shift", "words"),
+    [
+        ({}, True, "off: a full slot ends its answer"),
+        ({"context_shift": True}, True, "drop the older half"),
+        ({"context_shift": True}, False, "this model's memory cannot shift"),
+    ],
+)
+def test_that_the_shift_says_what_it_means_here(
+    values: dict[str, object], can_shift: bool, words: str
+) -> None:
+    config = EngineConfig.from_values(values)
+    effective = msgspec.structs.replace(applied(config).effective, can_shift=can_shift)
+    assert words in hint_for("context_shift", Situation(config, effective=effective))
+
+
+def test_that_what_the_shift_keeps_waits_for_the_shift() -> None:
+    assert "takes effect" in hint_for("keep_tok", Situation(EngineConfig(keep_tok=-1)))
+    config = EngineConfig(context_shift=True, keep_tok=-1)
+    assert hint_for("keep_tok", Situation(config)) == "the whole prompt stays"
