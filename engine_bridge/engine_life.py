@@ -99,7 +99,8 @@ class EngineLife:
     def was_born(self, pid: int) -> None:
         """The process runs."""
         self.pid = pid
-        self._watch = StallWatch(pid, self._limits.stall_after_s, time.monotonic())
+        limits = self._limits
+        self._watch = StallWatch(pid, limits.stall_after_s, time.monotonic(), limits.spin_after_s)
         self._oom_kills = oom_kills()
 
     def line_of(self, command: Command, unsent_bytes: int) -> bytes:
@@ -149,6 +150,12 @@ class EngineLife:
 
     def stall_sentence(self) -> str:
         """What to tell the user about a stall."""
+        if self._watch is not None and self._watch.spins(time.monotonic()):
+            return (
+                f"The engine seems to hang while {self.doing}: for "
+                f"{self._limits.spin_after_s:.0f} s it has computed without getting on. Wait if "
+                "something unusually large is under way, else restart it."
+            )
         return (
             f"The engine seems to hang while {self.doing}: for {self._limits.stall_after_s:.0f} s "
             "it has neither computed nor said anything. Wait if a disk or another machine is "

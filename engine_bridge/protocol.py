@@ -439,6 +439,16 @@ class StepsMeasured(_Message, frozen=True, tag="steps_measured"):
     slots: tuple[SlotFacts, ...]
 
 
+class StepProgressed(_Message, frozen=True, tag="step_progressed"):
+    """A step that takes longer than a second gets on: this is no hang.
+
+    Attributes:
+        computed: Operations of its graph that are computed.
+    """
+
+    computed: int
+
+
 class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
     """Memory of the engine process and its devices, once or twice a second.
 
@@ -586,6 +596,7 @@ Event: TypeAlias = (
     | ContextShifted
     | RequestFinished
     | StepsMeasured
+    | StepProgressed
     | MemoryMeasured
     | BandwidthMeasured
     | SlotSaved

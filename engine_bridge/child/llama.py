@@ -23,6 +23,7 @@ import llama_cpp as _binding
 from llama_cpp import llama_cpp as _lib
 from llama_cpp._ctypes_extensions import load_shared_library
 
+from engine_bridge.child.abort_flag import SHALL_STOP, AbortFlag, UnderWay
 from engine_bridge.child.batch import Batch
 from engine_bridge.child.breakdown import Breakdown, BufferBytes
 from engine_bridge.child.ggml import Ggml
@@ -32,6 +33,7 @@ from engine_bridge.child.llama_error import (
 from engine_bridge.child.llama_error import (
     LoadCancelledError as LoadCancelledError,  # noqa: PLC0414
 )
+from engine_bridge.child.meta_buffers import said_of_each
 from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import fill_context_params, flash_made
 from engine_bridge.child.placement import ModelParams
@@ -65,9 +67,8 @@ LIB.llama_backend_init()
 # A second binding of the same function that returns the bare address: no pointer object a step.
 _get_logits = LIB._lib["llama_get_logits"]
 _get_logits.argtypes, _get_logits.restype = [ctypes.c_void_p], ctypes.c_void_p
-# strlen(flag) is non-zero once the flag byte is set: an abort callback without Python.
-_strlen = ctypes.CDLL("msvcrt" if os.name == "nt" else None).strlen
-_ABORT = LIB.ggml_abort_callback(ctypes.cast(_strlen, ctypes.c_void_p).value)
+_SHALL_STOP = LIB.ggml_abort_callback(SHALL_STOP)
+STEPS = UnderWay()
 
 
 def has_rpc() -> bool:
@@ -87,7 +88,7 @@ class Model:
         """Take over ``handle``; use ``load``."""
         self.handle = handle
         self.config = native.config
-        self._native = native
+        self.native = native
         GGML.hold_workers(native.workers)
         self.log = log
         self._vocab = LIB.llama_model_get_vocab(handle)
@@ -162,15 +163,13 @@ class Model:
         """Free the weights."""
         if self.handle is not None:
             LIB.llama_model_free(self.handle)
-            GGML.release_workers(self._native.workers)
+            GGML.release_workers(self.native.workers)
             self.handle = None
 
     @property
     def n_gpu_layers(self) -> int:
         """Layers on a GPU, the output layer counted as one; 0 without a device for them."""
-        if not self._native.devices:
-            return 0
-        wanted, most = self.config.n_gpu_layers, self.layers + 1
+        wanted, most = self.config.n_gpu_layers, self.layers + 1 if self.native.devices else 0
         return most if isinstance(wanted, str) else min(wanted, most)
 
     @property
@@ -277,8 +276,8 @@ class Context:
         self.rollback_tok: int = LIB.llama_n_rs_seq(handle)
         self.mtp: Self | None = None
         self._memory = LIB.llama_get_memory(handle)
-        self._abort_flag = ctypes.create_string_buffer(2)
-        LIB.llama_set_abort_callback(handle, _ABORT, ctypes.addressof(self._abort_flag))
+        self._abort_flag = AbortFlag()
+        LIB.llama_set_abort_callback(handle, _SHALL_STOP, self._abort_flag.address)
         self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
 
     @classmethod
@@ -322,7 +321,7 @@ class Context:
         Raises:
             NotSupportedError: On other platforms than Linux.
         """
-        return _BREAKDOWN.read(self.handle)
+        return said_of_each(_BREAKDOWN.read(self.handle), self.model.native)
 
     def set_threads(self, decode: int, batch: int) -> None:
         """Change the threads of the next step."""
@@ -335,7 +334,7 @@ class Context:
 
     def request_abort(self, wanted: bool) -> None:
         """Set or clear the flag that ends a running ``decode`` (CPU only); from any thread."""
-        self._abort_flag[0] = b"\x01" if wanted else b"\x00"
+        self._abort_flag.request(wanted)
 
     def new_batch(self, capacity: int, width: int = 0) -> Batch:
         """An empty batch for ``capacity`` tokens; see ``Batch`` for the ``width``."""
@@ -348,7 +347,10 @@ class Context:
             0, 1 where the KV pool has no room, 2 if aborted, negative for faults.
         """
         batch.struct.n_tokens = count
-        return int(LIB.llama_decode(self.handle, batch.struct))
+        STEPS.begin(self._abort_flag)
+        code = int(LIB.llama_decode(self.handle, batch.struct))
+        STEPS.end(self._abort_flag)
+        return code
 
     def logits(self) -> NDArray[np.float32]:
         """Output rows of the last step in batch order, (outputs_max, vocab).

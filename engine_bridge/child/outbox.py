@@ -20,6 +20,7 @@ from engine_bridge.protocol import (
     MemoryMeasured,
     PlanReady,
     RequestQueued,
+    StepProgressed,
     StepsMeasured,
     TokensDelivered,
     encode,
@@ -128,7 +129,7 @@ def _merge_key(event: Event) -> Hashable | None:
     match event:
         case TokensDelivered() | RequestQueued() | LoadProgressed():
             return type(event), event.request_id
-        case StepsMeasured() | MemoryMeasured() | PlanReady():
+        case StepsMeasured() | StepProgressed() | MemoryMeasured() | PlanReady():
             return type(event)
         case _:
             return None

@@ -10,10 +10,12 @@ import contextlib
 import os
 import threading
 
+from engine_bridge.child import llama
 from engine_bridge.child.inbox import Inbox, PipeReader
 from engine_bridge.child.loop import EngineLoop
 from engine_bridge.child.outbox import Outbox
 from engine_bridge.child.planner_thread import PlannerThread
+from engine_bridge.child.pulse import Pulse
 from engine_bridge.child.template import TemplateError, TemplateRenderer
 from engine_bridge.hardware.read_bandwidth import measure_peak_read
 
@@ -38,6 +40,8 @@ def serve(commands_fd: int, events_fd: int) -> None:
     planner = PlannerThread(outbox.put, is_busy=loop.is_busy, running=loop.running)
     loop.planner = planner
 
+    pulse = Pulse(llama.STEPS.computed, outbox.put)
+    pulse.start()
     reader = PipeReader(commands_fd, inbox.put, leave, outbox.put)
     loop.greet()
     reader.start()
@@ -45,6 +49,7 @@ def serve(commands_fd: int, events_fd: int) -> None:
     threading.current_thread().name = "loop"
     loop.run()
     planner.stop()
+    pulse.stop()
     loop.close()
     renderer.close()
     outbox.close()

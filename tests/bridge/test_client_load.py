@@ -110,6 +110,19 @@ def test_that_an_idle_engine_is_not_taken_for_a_hanging_one(stage: Stage) -> Non
     assert not witness.stalls
 
 
+def test_that_an_engine_that_computes_without_getting_on_is_suspected(stage: Stage) -> None:
+    limits = ClientLimits(stall_after_s=1.0, spin_after_s=2.0)
+    witness = stage.client("toils", "itself", "600", limits=limits)
+    witness.wait_for_state(EngineState.READY)
+    witness.stalls.clear()
+    witness.client.send(QUESTION)
+    # Where others take all cores, it may look idle first.
+    witness.wait_until(lambda: any("without getting on" in said for said in witness.stalls))
+    assert "while reading a prompt: for 2 s it has computed" in witness.stalls[-1]
+    witness.client.restart()
+    witness.wait_for_death()
+
+
 @pytest.mark.parametrize("who", ["itself", "descendant"])
 def test_that_long_silent_work_is_not_taken_for_a_hang(stage: Stage, who: str) -> None:
     limits = ClientLimits(stall_after_s=1.0)

@@ -66,6 +66,19 @@ def test_that_processor_time_is_progress(times: Times, who: str) -> None:
         assert not watch.is_stalled(float(second))
 
 
+def test_that_computing_for_ever_without_a_word_is_going_round_in_circles(times: Times) -> None:
+    watch = StallWatch(1, 15.0, 0.0, 40.0)
+    verdicts = []
+    for second in range(1, 42):
+        times.own_s += 0.9
+        verdicts.append(watch.is_stalled(float(second)))
+    assert verdicts == [False] * 39 + [True] * 2
+    assert watch.spins(41.0)
+    watch.note_progress(42.0)
+    assert not watch.is_stalled(43.0)
+    assert not watch.spins(43.0)
+
+
 def test_that_a_process_that_is_gone_raises_nothing() -> None:
     watch = StallWatch(2**22 + 1, 1.0, 0.0)
     assert not watch.is_stalled(0.6)
