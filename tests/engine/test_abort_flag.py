@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from engine_bridge.child import llama
-from engine_bridge.child.abort_flag import AbortFlag
+from engine_bridge.child.abort_flag import SHALL_STOP, AbortFlag
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 
 pytestmark = pytest.mark.engine
@@ -42,7 +42,7 @@ def test_that_operations_are_counted_while_a_step_is_under_way(
 @linux
 def test_that_a_flag_counts_what_was_asked_of_it_until_it_says_stop() -> None:
     flag = AbortFlag()
-    ask = llama.LIB.ggml_abort_callback(llama.SHALL_STOP)
+    ask = llama.LIB.ggml_abort_callback(SHALL_STOP)
     assert not ask(flag.address)
     assert not ask(flag.address)
     assert flag.computed == 2
