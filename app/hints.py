@@ -125,7 +125,12 @@ def _shift(s: Situation) -> str:
     effective = planned or s.effective
     if effective is not None and not effective.can_shift:
         return "this model's memory cannot shift: a full slot ends its answer"
-    return "" if s.config.context_shift else "off: a full slot ends its answer"
+    if not s.config.context_shift:
+        return "off: a full slot ends its answer"
+    keep_tok, cap_tok = s.config.keep_tok, s.config.slot_cap_tok
+    if keep_tok < 0:
+        return "a full slot drops half of what is behind the prompt"
+    return f"a full slot drops {max(0, cap_tok - keep_tok) // 2:,} of its {cap_tok:,} tokens"
 
 
 def _kept(s: Situation) -> str:

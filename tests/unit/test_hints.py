@@ -79,7 +79,7 @@ def test_that_hints_of_a_draft_model_speak_once_it_drafts() -> None:
     ("values", "can_shift", "words"),
     [
         ({}, True, "off: a full slot ends its answer"),
-        ({"context_shift": True}, True, "drop the older half"),
+        ({"context_shift": True}, True, "a full slot drops 2,048 of its 4,096 tokens"),
         ({"context_shift": True}, False, "this model's memory cannot shift"),
     ],
 )
