@@ -134,6 +134,13 @@ class Desk(QObject):
         return self._sampler.idle_cores
 
     @property
+    def has_boards(self) -> bool:
+        """Whether layers can lie anywhere but in this machine's RAM: on a GPU or with a worker."""
+        applied = self.session.applied
+        lies_out = applied is not None and len(applied.memory.devices) > 1
+        return self.has_gpu or lies_out or bool(self.session.candidate.rpc_servers)
+
+    @property
     def has_gpu(self) -> bool:
         """Whether ggml sees a device that layers can be put on."""
         return self.hello is not None and any(d.kind in ("gpu", "igpu") for d in self.hello.devices)

@@ -216,9 +216,10 @@ class EngineWiring(QObject):
         hello = self._desk.hello
         gpus = [d for d in hello.devices if d.kind in ("gpu", "igpu")] if hello else []
         threads = f"{applied.effective.threads} threads"
-        if not gpus:
-            return f"CPU · {threads}"
         layers = f"{applied.effective.n_gpu_layers}/{model.layers + 1} layers"
+        if not gpus:
+            workers = [d.name for d in applied.memory.devices[:-1] if d.needed]
+            return " · ".join([*(workers or ["CPU"]), *([layers] if workers else []), threads])
         return f"{gpus[0].description} · {gpus[0].backend} · {layers} · {threads}"
 
     def _on_refused(self, event: Refused) -> None:

@@ -38,6 +38,7 @@ def _drafts_by(key: str) -> Callable[[EngineConfig], bool]:
 
 # Settings that say nothing while another one is off.
 _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
+    "fit_margin_mib": lambda config: "auto" in (config.n_gpu_layers, config.draft_n_gpu_layers),
     "ctx_total_tok": lambda config: config.kv_unified,
     **{key: _drafts_by(key) for key in KINDS_OF_KEY},
     **{
@@ -135,7 +136,7 @@ class TuneWiring(QObject):
         plan = self._session.plan
         made_of, effective = self._made_of()
         situation = Situation(
-            candidate, self._session.model, plan, effective, self._desk.has_gpu,
+            candidate, self._session.model, plan, effective, self._desk.has_boards,
             self._desk.acceptance,
         )  # fmt: skip
         for setting in SETTINGS:
@@ -169,8 +170,9 @@ class TuneWiring(QObject):
     def _enabled_keys(self, candidate: EngineConfig) -> set[str]:
         enabled = {setting.key for setting in SETTINGS}
         enabled -= {key for key, counts in _DEPENDENT.items() if not counts(candidate)}
-        if not self._desk.has_gpu:
-            enabled -= {"n_gpu_layers", "draft_n_gpu_layers", "kv_offload", "op_offload"}
+        if not self._desk.has_boards:
+            enabled -= {"n_gpu_layers", "fit_margin_mib", "draft_n_gpu_layers"}
+            enabled -= {"kv_offload", "op_offload"}
         return enabled
 
     def _refresh_memory(self) -> None:

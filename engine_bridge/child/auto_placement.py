@@ -203,8 +203,10 @@ class _Search:
         excess, margin = self._excess(values), self._room.fit_margin_bytes
         if excess > margin:
             return f"{subject} would need {gib_text(excess - margin)} more than is free"
-        rest = gib_text(margin - excess)
-        return f"{subject} would leave {rest} of the {gib_text(margin)} margin"
+        rest, whole = gib_text(margin - excess), gib_text(margin)
+        if rest == whole:
+            return f"{subject} would miss the {whole} margin by {gib_text(excess)}"
+        return f"{subject} would leave {rest} of the {whole} margin"
 
     def _boards(self, values: dict[str, Value]) -> str:
         """The boards that hold layers, in words."""

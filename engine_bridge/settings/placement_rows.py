@@ -37,8 +37,8 @@ PLACEMENT: tuple[Setting, ...] = (
         Applies.RELOAD,
         True,
         Group.PLACEMENT,
-        "Memory that auto leaves free on every GPU, for the driver, the screen and other programs. "
-        "Where nothing is left to auto it has no effect.",
+        "Memory that auto leaves free on every GPU. Drivers, the screen and other programs take "
+        "some of it; where nothing is left to auto it has no effect.",
         "MiB",
     ),
     Setting(

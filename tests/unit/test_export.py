@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,8 +153,9 @@ OTHER_VALUE: dict[str, Value] = {
     "ngram_min_hits": 2, "ngram_mod_n_match": 16, "ngram_mod_n_min": 2, "ngram_mod_n_max": 32,
     "draft_model_path": "/other.gguf", "draft_n_max": 5, "draft_n_min": 1, "draft_p_min": 0.75,
     "draft_n_gpu_layers": 3, "draft_cache_type_k": "q8_0", "draft_cache_type_v": "bf16",
-    "n_gpu_layers": 7, "n_cpu_moe": 2, "cpu_moe": True, "n_cpu_ffn": 3, "split_mode": "row",
-    "override_tensor": ("ffn_up=CPU", "ffn_down=CUDA0"), "tensor_split": ("3", "1"), "main_gpu": 1,
+    "n_gpu_layers": 7, "fit_margin_mib": 512, "n_cpu_moe": 2, "cpu_moe": True, "n_cpu_ffn": 3,
+    "split_mode": "row", "override_tensor": ("ffn_up=CPU", "ffn_down=CUDA0"),
+    "tensor_split": ("3", "1"), "main_gpu": 1,
     "devices": ("CUDA0", "RPC0"), "rpc_servers": ("127.0.0.1:50052",), "lazy_mode": "off",
     "no_host": True, "repack": False, "mmproj_path": "/mm.gguf", "lora": ("/a.gguf", "/b.gguf:2"),
     "override_kv": ("general.name=str:x",),
@@ -187,6 +189,17 @@ def test_that_every_reason_is_a_sentence_about_a_setting(target: str) -> None:
     assert all(reason.endswith(".") for reason in export.not_carried.values())
     assert all(note.endswith(".") for note in export.notes)
     assert export.target == target
+
+
+def test_that_what_auto_came_to_is_written() -> None:
+    placed: dict[str, Value] = {
+        "n_gpu_layers": 24, "n_cpu_moe": 3, "tensor_split": ("28", "8"), "draft_n_gpu_layers": 0,
+    }  # fmt: skip
+    effective = msgspec.structs.replace(EFFECTIVE, n_gpu_layers=24, placed=placed)
+    words = words_of(EngineConfig(model_path="/m.gguf"), effective)
+    for flag, value in (("-ngl", "24"), ("-ncmoe", "3"), ("-ts", "28,8"), ("-fit", "off")):
+        assert words[words.index(flag) + 1] == value
+    assert "-fitt" not in words
 
 
 def test_that_both_dialects_say_the_same_of_the_same_program() -> None:
