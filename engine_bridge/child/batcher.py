@@ -159,8 +159,9 @@ class Batcher:
         self._finish(stream)
 
     def forget(self, conversation_id: str) -> None:
-        """Let anyone have the slot of a closed conversation."""
-        self._reuse.forget(conversation_id)
+        """A conversation is closed: nothing of it stays, and anyone may have its slot."""
+        for slot in self._reuse.forget(conversation_id):
+            self._drafting.drop(slot.index)
 
     def find(self, request_id: int) -> Stream | None:
         """The running stream of a request."""
@@ -239,6 +240,10 @@ class Batcher:
                 recompute_reason=stream.recompute_reason,
             )
         )
+        if stream.slot.conversation_id != stream.prepared.command.conversation_id:
+            # Closed meanwhile: what the request left behind goes as well.
+            stream.slot.drop(self.context)
+            self._drafting.drop(stream.slot.index)
         stream.close()
 
     def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:

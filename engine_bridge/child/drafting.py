@@ -104,9 +104,21 @@ class Drafting:
         self._in_turn.accept(stream.slot.index, accepted_tok)
 
     def shifted(self, seq: int, what: Shift) -> None:
-        """Take note that a full slot dropped the middle of its text."""
+        """Take note that a full slot dropped the middle of its text.
+
+        The drafters that look a text up in itself know it by its places: they read it again.
+        """
+        self._in_turn.forget(seq)
         if self._draft_simple is not None:
             self._draft_simple.shifted(seq, what)
+
+    def drop(self, seq: int) -> None:
+        """The conversation of a slot is closed: no drafter holds anything of it any more."""
+        self._forget(seq)
+        if self._draft_simple is not None:
+            self._draft_simple.drop(seq)
+        if self._mtp is not None:
+            self._mtp.drop(seq)
 
     def _forget(self, seq: int) -> None:
         self._conversations.pop(seq, None)

@@ -127,6 +127,10 @@ class PromptCache:
             self.kept.append(KeptPrompt(slot, state, self._uses))
         return bool(state.size)
 
+    def forget(self, conversation_id: str) -> None:
+        """A conversation is closed."""
+        self.kept = [entry for entry in self.kept if entry.conversation_id != conversation_id]
+
     def put_into(self, slot: Slot, entry: KeptPrompt, context: Context) -> bool:
         """Make ``slot`` hold ``entry``; False where its cells do not fit, which drops it."""
         slot.clear(context)

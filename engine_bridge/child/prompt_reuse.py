@@ -145,12 +145,21 @@ class PromptReuse:
         reason = self.recompute.reason(conversation_id, prompt, reused, cut)
         return reused, reason if not moved or cut else _moved_words(moved)
 
-    def forget(self, conversation_id: str) -> None:
-        """A conversation is closed: anyone may have its slot, and nobody asks why."""
+    def forget(self, conversation_id: str) -> list[Slot]:
+        """A conversation is closed: nothing that was computed for it stays.
+
+        Returns:
+            Slots that held it and are empty now; one whose request still runs only loses its name.
+        """
         self.recompute.forget(conversation_id)
-        for slot in self._slots:
-            if slot.conversation_id == conversation_id:
-                slot.conversation_id, slot.used_at = "", 0
+        self.cache.forget(conversation_id)
+        held = [slot for slot in self._slots if slot.conversation_id == conversation_id]
+        for slot in held:
+            slot.conversation_id, slot.used_at = "", 0
+        free = [slot for slot in held if slot.is_free]
+        for slot in free:
+            slot.drop(self._context)
+        return free
 
     def _begin_anew(
         self, slot: Slot, prompt: NDArray[np.int32], conversation_id: str

@@ -127,6 +127,11 @@ class Slot:
         self.checkpoints.clear()
         self.keep_shared(0)
 
+    def drop(self, context: Context) -> None:
+        """Drop every cell and the text."""
+        self.clear(context)
+        self.known = 0
+
     def release(self) -> None:
         """Let the slot go; what is cached stays for whoever continues it."""
         self.known = self.cached

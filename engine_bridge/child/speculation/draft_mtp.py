@@ -161,6 +161,11 @@ class DraftMtp(Forgetful):
             if not self._computed(layer, count, [part.first for part in parts], prompt_tok):
                 return
 
+    def drop(self, seq: int) -> None:
+        """Hold nothing of a slot's text any more."""
+        self._context.seq_rm(seq, -1, -1)
+        self._minds[seq] = _Mind(self._width)
+
     def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
         """Guess what follows each text, all of them together."""
         parts = [self._part_of(one) for one in wanted]

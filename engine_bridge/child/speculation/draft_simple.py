@@ -93,6 +93,10 @@ class DraftSimple(Forgetful):
             shift(slot, what, context)
             turn_moved(context, seq, slot.cached, int(slot.tokens[0]))
 
+    def drop(self, seq: int) -> None:
+        """Hold nothing of a slot's text any more."""
+        self.slots[seq].drop(self._context)
+
     def draft(self, wanted: Sequence[Wanted]) -> list[NDArray[np.int32]]:
         """Guess what follows each text, all of them together."""
         parts = [self._part_of(one) for one in wanted]
