@@ -165,6 +165,26 @@ def test_that_what_was_seen_moves_along_to_a_new_context(
     assert finished.timing.drafted_tok > drafted_tok // 2
 
 
+def test_that_a_text_whose_middle_was_dropped_is_read_again(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    shifting: dict[str, object] = {"ctx_per_slot_tok": 256, "context_shift": True}
+    prompt = random_tokens(60, high=310)
+    desk.load(_config(few_words_path, **shifting))
+    plain, _ = desk.answer(prompt, max_new_tok=400, ignore_eog=True)
+    desk.load(_config(few_words_path, *NGRAM_KINDS, **shifting))
+    maps = desk.batcher._drafting.drafters["ngram-map-k"]
+    assert isinstance(maps, NgramMaps)
+    request_id = desk.ask(prompt, max_new_tok=400, ignore_eog=True)
+    desk.until(lambda: desk.batcher.slots[0].cached > 200)
+    before = maps._maps[0]
+    finished = desk.finished(request_id)
+    assert finished.timing.dropped_tok > 0
+    assert finished.timing.accepted_tok > 0
+    assert desk.text(request_id) == plain
+    assert maps._maps[0] is not before
+
+
 def test_that_another_conversation_finds_nothing_of_the_one_before(
     desk: InProcess, few_words_path: Path
 ) -> None:

@@ -207,6 +207,14 @@ def test_that_the_table_is_shared_by_slots() -> None:
     assert _draft(drafter, other, seq=1) == _PASSAGE[6:14]
 
 
+def test_that_a_forgotten_text_s_slot_is_filed_from_its_beginning() -> None:
+    """As after a context shift: what stands there now is another text, and shorter."""
+    drafter, _ = _learned("ngram-mod")
+    drafter.forget(0)
+    shorter = [*range(200, 240), *range(200, 206)]
+    assert _draft(drafter, shorter) == [*range(206, 214)]
+
+
 @pytest.mark.parametrize("kind", ["ngram-map-k", "ngram-map-k4v"])
 def test_that_a_map_drafts_as_much_as_was_right_the_last_time(kind: str) -> None:
     drafter, _ = _learned(kind)

@@ -99,7 +99,8 @@ class NgramMod:
             slot.poor = slot.filed_to = 0
 
     def forget(self, seq: int) -> None:
-        """Nothing but the shared table holds a text, and that is shared on purpose."""
+        """File the text of a slot anew; what is in the table stays, it is shared on purpose."""
+        self._slot(seq).filed_to = 0
 
     def _slot(self, seq: int) -> _Slot:
         return self._slots.setdefault(seq, _Slot())
