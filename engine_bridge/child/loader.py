@@ -258,7 +258,7 @@ class LoadJob:
             raise CannotLoadError(
                 Problem(("model_path",), f"{Path(facts.path).name} cannot be read: {error}.")
             ) from None
-        if self._running is not None and stamp not in self._proven:
+        if self._running is not None and (config.override_kv or stamp not in self._proven):
             self._tell(0.0, "Trying the file")
             problem = self._look.problem_of(config)
             self._stop_ifcancelled()

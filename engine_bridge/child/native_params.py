@@ -75,7 +75,7 @@ def flash_made(config: EngineConfig, lines: list[str]) -> str:
     """What became of flash attention, by the log of the context's creation; ``auto`` if unknown."""
     if config.flash_attn != "auto":
         return config.flash_attn
-    if CACHE_TYPES[config.cache_type_v].is_quantised:
-        return "on"  # llama_init_from_model turns it on for a quantised V cache
+    if config.split_mode == "tensor" or CACHE_TYPES[config.cache_type_v].is_quantised:
+        return "on"  # llama_init_from_model turns it on for either
     said = [match.group(1) for line in lines if (match := _FLASH_SAID.search(line))]
     return ("on" if said[-1] == "enabled" else "off") if said else "auto"

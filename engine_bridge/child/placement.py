@@ -59,6 +59,8 @@ class ModelParams:
         config: What it was filled from.
         struct: The parameters; the caller sets the progress callback.
         devices: Handles of the devices that may take layers, in order.
+        device_names: Their names.
+        is_dry: Whether the load is only pretended.
         workers: Remote workers that a model loaded with it holds a connection to.
     """
 
@@ -86,6 +88,8 @@ class ModelParams:
         self.config = config
         self.workers = () if no_alloc else config.rpc_servers
         self.devices = devices_of(config, ggml)
+        self.device_names = tuple(ggml.name_of(handle) for handle in self.devices)
+        self.is_dry = no_alloc
         self._kept: list[Any] = []
         self.struct = params = lib.llama_model_default_params()
         fill_model_params(params, config, no_alloc=no_alloc)
