@@ -94,10 +94,11 @@ def test_that_every_board_holds_what_was_planned(endpoints: list[str], tmp_path:
     assert everything.bytes.draft == 0
 
 
-def _placed(path: Path, endpoint: str, layers: int) -> Report:
-    """What ``auto`` came to on a board that holds ``layers`` layers."""
+def _report(path: Path, endpoint: str, placement: dict[str, object]) -> Report:
+    """What ``auto`` came to on a board that holds what ``placement`` takes."""
     module = "tests.engine.children.place_on_board"
-    command = [sys.executable, "-m", module, str(path), endpoint, str(layers)]
+    given = msgspec.json.encode(placement).decode()
+    command = [sys.executable, "-m", module, str(path), endpoint, given]
     done = subprocess.run(command, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return msgspec.json.decode(done.stdout, type=Report)
@@ -109,20 +110,37 @@ def _assert_same_bytes(planned: MemoryPlan, loaded: MemoryPlan) -> None:
         assert abs(dry.compute - real.compute) <= 8 * 2**20
 
 
-def test_that_auto_loads_what_it_planned_and_moves_layers_where_a_context_needs_it(
-    endpoints: list[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("experts", "placement", "says"),
+    [
+        (0, {"n_gpu_layers": 6}, "6 of 9 layers on RPC0: 7 would need"),
+        (
+            4,
+            {"n_gpu_layers": "all", "n_cpu_moe": 3},
+            "All 9 layers on RPC0, the experts of the first 3 in system memory: of 2 would need",
+        ),
+    ],
+)
+def test_that_auto_loads_what_it_planned_and_moves_weights_where_a_context_needs_it(
+    endpoints: list[str],
+    tmp_path: Path,
+    experts: int,
+    placement: dict[str, object],
+    says: str,
 ) -> None:
-    path = write_tiny_llama(tmp_path / "deep.gguf", TinyLlama(layers=8, vocab_tok=512))
-    report = _placed(path, endpoints[0], layers=6)
+    shape = TinyLlama(layers=8, vocab_tok=512, experts=experts, experts_used=experts // 2)
+    path = write_tiny_llama(tmp_path / "deep.gguf", shape)
+    report = _report(path, endpoints[0], placement)
     effective = report.planned.effective
     assert effective is not None
     assert effective == report.loaded.effective
-    assert (effective.placed, effective.n_gpu_layers) == ({"n_gpu_layers": 6}, 6)
-    assert effective.placement.startswith("6 of 9 layers on RPC0: 7 would need")
+    assert effective.placed == placement
+    assert effective.placement.startswith(says)
     _assert_same_bytes(report.planned, report.loaded.memory)
-    # The longer context takes layers off the board, which takes a load.
+    # The longer context takes weights off the board, which takes a load.
     assert report.replaced.cost == "reload"
     assert report.replanned.effective == report.replaced.effective
-    assert report.replaced.effective.n_gpu_layers < 6
+    assert report.replaced.effective.placed != placement
     assert report.replaced.effective.ctx_per_slot_tok == 4096
     _assert_same_bytes(report.replanned, report.replaced.memory)
+    assert report.replaced.memory.devices[0].weights < report.loaded.memory.devices[0].weights

@@ -1,7 +1,8 @@
 """Loads with ``auto`` on a remote device that is too small; a process of its own, as devices stay.
 
-``python -m tests.engine.children.place_on_board MODEL ENDPOINT LAYERS`` lends the engine as much of
-the device as that many layers take, whatever the device says, and prints a ``Report`` as JSON.
+``python -m tests.engine.children.place_on_board MODEL ENDPOINT PLACEMENT`` lends the engine as much
+of the device as that placement (settings as JSON) takes, whatever the device says, and prints a
+``Report`` as JSON.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Board:
         return msgspec.structs.replace(board, free=free, total=MOST_BYTES), host
 
 
-def main(path: str, endpoint: str, layers: str) -> None:
+def main(path: str, endpoint: str, placement: str) -> None:
     workers: dict[str, object] = {"rpc_servers": (endpoint,)}
     config = tiny_config(path, fit_margin_mib=0, load_mode="none").with_values(workers)
     longer = config.with_values({"ctx_per_slot_tok": 65_536, "slots": 4})
@@ -62,7 +63,8 @@ def main(path: str, endpoint: str, layers: str) -> None:
         board = Board(desk)
         setattr(planning, "memory_now", board.memory)  # noqa: B010 - no name of its own there
         planner = Planner()
-        board.most = board_bytes(planner, config.with_values({"n_gpu_layers": int(layers)}))
+        given = msgspec.json.decode(placement, type=dict[str, object])
+        board.most = board_bytes(planner, config.with_values(given))
         planned = planner.plan(config)
         loaded = desk.load(config)
         replanned = planner.plan(longer, loaded.memory, keeps_model=True)

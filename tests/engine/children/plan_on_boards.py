@@ -13,6 +13,7 @@ import msgspec
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.auto_placement import placed_in, told_of
 from engine_bridge.child.llama import GGML, Context, Model
+from engine_bridge.child.nextn import attach_mtp
 from engine_bridge.child.planner import Planner
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig
@@ -23,7 +24,9 @@ PLACEMENTS: tuple[dict[str, object], ...] = (
     {"n_gpu_layers": 0},
     {"kv_offload": False},
     {"load_mode": "none"},
-    # The model drafts for itself; most of the draft lies on the boards.
+    # All of the draft lies on the boards: the model drafts for itself.
+    {"spec_types": ("draft-simple",)},
+    # Most of the draft lies on the boards.
     {"spec_types": ("draft-simple",), "draft_n_gpu_layers": 6},
 )
 
@@ -31,6 +34,7 @@ PLACEMENTS: tuple[dict[str, object], ...] = (
 def really(config: EngineConfig) -> MemoryPlan:
     model = Model.load(config.model_path, config)
     context = Context.create(model, config)
+    attach_mtp(context, config)
     draft = None
     if config.draft is not None:
         draft = Context.create(Model.load(config.draft.model_path, config.draft), config.draft)
