@@ -103,7 +103,7 @@ class _Search:
     ) -> None:
         self._config = config
         self._layers = facts.layers
-        self._most = facts.layers + 1  # llama.cpp counts the output layer as one more
+        self._most = facts.gpu_layers_max
         self._room = room
         self._try_out = try_out
         self._has_open_draft = _leaves_draft_open(config)
@@ -161,8 +161,9 @@ class _Search:
         """As many layers as fit, at least one; None where none does."""
 
         def values(layers: int) -> dict[str, Value]:
-            n_cpu_moe = self._layers if self._can_move_experts else 0
-            return self._values(layers, draft_layers, n_cpu_moe)
+            chosen = self._values(layers, draft_layers)
+            # One pattern for all layers, where a pattern for each would take a second.
+            return chosen | ({"cpu_moe": True} if self._can_move_experts else {})
 
         layers = most_that_fit(self._most, lambda layers: self._excess(values(layers)))
         if layers < 1:

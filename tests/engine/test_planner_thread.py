@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 import pytest
 
+from engine_bridge.child import planner
+from engine_bridge.child.auto_placement import TryOut
 from engine_bridge.child.planner_thread import PlannerThread, Running
 from engine_bridge.memory_plan import MemoryPlan
-from engine_bridge.protocol import Event, Plan, PlanReady, Refused
+from engine_bridge.protocol import DeviceFacts, Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.harness import InProcess
 from tests.tiny_model import TinyLlama, write_tiny_llama
@@ -52,7 +55,9 @@ def planning(
     running: MemoryPlan | None = None,
     is_busy: Callable[[], bool] = lambda: False,
 ) -> Iterator[PlannerThread]:
-    thread = PlannerThread(sink, is_busy=is_busy, running=lambda: Running((str(loaded),), running))
+    config = EngineConfig(model_path=str(loaded))
+    runs = Running((str(loaded),), running, config)
+    thread = PlannerThread(sink, is_busy=is_busy, running=lambda: runs)
     try:
         yield thread
     finally:
@@ -177,7 +182,7 @@ def test_that_a_file_that_is_no_model_is_refused(small_path: Path, tmp_path: Pat
 
 def test_that_a_mistake_of_ours_does_not_end_all_planning(small_path: Path) -> None:
     sink = Sink()
-    answers = iter([Running((str(small_path),))])
+    answers = iter([Running((str(small_path),), None, EngineConfig(model_path=str(small_path)))])
     thread = PlannerThread(sink, is_busy=lambda: False, running=lambda: next(answers))
     try:
         thread.request(question(1, small_path))
@@ -188,6 +193,34 @@ def test_that_a_mistake_of_ours_does_not_end_all_planning(small_path: Path) -> N
         thread.stop()
     assert isinstance(refused, Refused)
     assert "mistake in TuneDeck" in refused.problem.message
+
+
+def test_that_a_search_is_given_up_for_a_newer_question(
+    small_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first question does not fit, and what would is never found: the second one waits."""
+    sink = Sink()
+    with planning(sink, small_path) as thread:
+        searching = threading.Event()
+        config = question(1, small_path).config
+
+        def search(_: object, __: object, ___: object, try_out: TryOut) -> NoReturn:
+            searching.set()
+            while True:
+                try_out(config)
+
+        monkeypatch.setattr(planner, "nearest_that_fits", search)
+        full = DeviceFacts("CPU", "", "cpu", "CPU", 0, 8 * 2**30)
+        monkeypatch.setattr(planner, "memory_now", lambda: (full,))
+        thread.request(question(1, small_path))
+        assert searching.wait(_ANSWER_S)
+        monkeypatch.undo()
+        thread.request(question(2, small_path))
+        first, second = sink.next(), sink.next()
+    assert isinstance(first, PlanReady)
+    assert isinstance(second, PlanReady)
+    assert (first.plan_id, first.plan.fits, first.plan.problems[0].fix) == (1, False, {})
+    assert (second.plan_id, second.plan.fits) == (2, True)
 
 
 def test_that_stopping_does_not_wait_for_a_stranger(small_path: Path, tmp_path: Path) -> None:

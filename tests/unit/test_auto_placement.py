@@ -52,7 +52,7 @@ class Machine:
     def needed(self, config: EngineConfig) -> int:
         wanted = config.n_gpu_layers
         layers = LAYERS + 1 if isinstance(wanted, str) else wanted
-        with_experts = max(0, min(layers, LAYERS) - config.n_cpu_moe)
+        with_experts = 0 if config.cpu_moe else max(0, min(layers, LAYERS) - config.n_cpu_moe)
         need = layers * LAYER + with_experts * self._experts + COMPUTE
         if config.draft is not None and config.draft_n_gpu_layers != 0:
             need += DRAFT
@@ -121,7 +121,7 @@ def test_that_layers_leave_where_not_even_the_experts_absence_helps() -> None:
     layers = placed.values["n_gpu_layers"]
     assert isinstance(layers, int)
     assert 0 < layers < LAYERS
-    assert placed.values["n_cpu_moe"] == LAYERS
+    assert placed.values["cpu_moe"] is True
     assert placed.sentence.endswith("All experts are in system memory.")
 
 
