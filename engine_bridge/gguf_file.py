@@ -330,6 +330,7 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         nextn_layers=guessing_layers_of(
             blocks, header.number(f"{arch}.nextn_predict_layers"), names
         ),
+        nextn_blocks=blocks - layers,
         draft_kind=draft_kind_of(arch, blocks, names),
         chat_template=header.text("tokenizer.chat_template"),
         recommends_sampling=any(key.startswith("general.sampling.") for key in header.values),

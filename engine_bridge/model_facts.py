@@ -33,6 +33,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         is_hybrid: Whether some layers keep a state and some a cache.
         is_mla: Whether attention is compressed (MLA).
         nextn_layers: Layers behind its own that guess ahead (NextN, MTP); 0 without them.
+        nextn_blocks: Such layers by its header, whether the file holds them or not: llama.cpp
+            counts them when it puts layers onto boards.
         draft_kind: What it makes when it drafts for another model, ``draft-simple`` for any model
             of its own; see ``draft_kind``.
         chat_template: The template's source, or the empty string for a base model.
@@ -64,12 +66,18 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_hybrid: bool = False
     is_mla: bool = False
     nextn_layers: int = 0
+    nextn_blocks: int = 0
     draft_kind: str = "draft-simple"
     chat_template: str = ""
     recommends_sampling: bool = False
     bytes_per_token_f16: int = 0
     window_k_values: int = 0
     window_v_values: int = 0
+
+    @property
+    def gpu_layers_max(self) -> int:
+        """Layers that llama.cpp can put onto boards by its count, the output as one more."""
+        return self.layers + self.nextn_blocks + 1
 
     @property
     def gqa_ratio(self) -> float:

@@ -102,7 +102,7 @@ class DryModel:
         repacked = sum(row.model for row in rows if row.buffer.name == _REPACKED)
         if repacked not in self._mapped:
             is_offloaded = any(row.model and row.buffer.device != HOST for row in rows)
-            first = self._model.layers + 1 - self._model.n_gpu_layers if is_offloaded else None
+            first = self._model.blocks + 1 - self._model.n_gpu_layers if is_offloaded else None
             self._mapped[repacked] = mapped_bytes(
                 self._loaded_parts, repacked, first, self._overrides
             )

@@ -42,8 +42,6 @@ from engine_bridge.settings.config import EngineConfig
 BINDING_VERSION: str = _binding.__version__
 # The raw calls, for the other files of this facade.
 LIB: Any = _lib
-# Makes a grammar of a JSON schema: text to text, no call into the library.
-SCHEMA_TO_GBNF: Any = _binding.llama_grammar.json_schema_to_gbnf
 
 _CONTROL = LIB.LLAMA_TOKEN_ATTR_CONTROL | LIB.LLAMA_TOKEN_ATTR_UNKNOWN
 
@@ -95,6 +93,7 @@ class Model:
         self.vocab: int = LIB.llama_vocab_n_tokens(self._vocab)
         self.has_vocabulary: bool = LIB.llama_vocab_type(self._vocab) != LIB.LLAMA_VOCAB_TYPE_NONE
         self.layers: int = LIB.llama_model_n_layer(handle)
+        self.blocks: int = self.layers + LIB.llama_model_n_layer_nextn(handle)  # loaded or not
         self.ctx_train_tok: int = LIB.llama_model_n_ctx_train(handle)
         self.window_tok: int = LIB.llama_model_n_swa(handle)
         self.is_recurrent: bool = LIB.llama_model_is_recurrent(handle)
@@ -169,7 +168,7 @@ class Model:
     @property
     def n_gpu_layers(self) -> int:
         """Layers on a GPU, the output layer counted as one; 0 without a device for them."""
-        wanted, most = self.config.n_gpu_layers, self.layers + 1 if self.native.devices else 0
+        wanted, most = self.config.n_gpu_layers, self.blocks + 1 if self.native.devices else 0
         return most if isinstance(wanted, str) else min(wanted, most)
 
     @property

@@ -120,7 +120,7 @@ class _Search:
         """As many layers as the boards hold, with the shortest context."""
         shape = self._shape(config)
         wanted = config.n_gpu_layers
-        most = self._facts.layers + 1 if isinstance(wanted, str) else wanted
+        most = self._facts.gpu_layers_max if isinstance(wanted, str) else wanted
         if shape is None or not any(d.weights for d in shape.devices if d.name != HOST):
             return None
 
@@ -132,7 +132,7 @@ class _Search:
             return max((self._room.missing_bytes(need) for need in boards), default=0)
 
         try:
-            layers = most_that_fit(min(most, self._facts.layers + 1), missing)
+            layers = most_that_fit(min(most, self._facts.gpu_layers_max), missing)
         except NoTrialError:
             return None
         return config.with_values({"n_gpu_layers": layers}) if 0 <= layers < most else None

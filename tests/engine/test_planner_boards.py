@@ -15,7 +15,8 @@ import pytest
 from engine_bridge.child.llama import has_rpc
 from engine_bridge.memory_plan import MemoryPlan
 from tests.engine.children.place_on_board import Report
-from tests.engine.children.plan_on_boards import PLACEMENTS
+from tests.engine.children.plan_on_boards import MTP_PLACEMENTS, PLACEMENTS
+from tests.engine.tiny_mtp import write_tiny_mtp
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 pytestmark = pytest.mark.engine
@@ -144,3 +145,23 @@ def test_that_auto_loads_what_it_planned_and_moves_weights_where_a_context_needs
     assert report.replaced.effective.ctx_per_slot_tok == 4096
     _assert_same_bytes(report.replanned, report.replaced.memory)
     assert report.replaced.memory.devices[0].weights < report.loaded.memory.devices[0].weights
+
+
+def test_that_guessing_layers_lie_on_boards_as_planned(
+    endpoints: list[str], tmp_path: Path
+) -> None:
+    path = write_tiny_mtp(tmp_path / "mtp.gguf")
+    command = [sys.executable, "-m", "tests.engine.children.plan_on_boards", str(path)]
+    done = subprocess.run([*command, *endpoints], capture_output=True, timeout=120, check=True)
+    pairs = msgspec.json.decode(done.stdout, type=list[tuple[MemoryPlan, MemoryPlan]])
+    assert len(pairs) == len(MTP_PLACEMENTS)
+    for planned, real in pairs:
+        assert planned.effective == real.effective
+        for dry, loaded in zip(planned.devices, real.devices, strict=True):
+            assert (dry.weights, dry.kv) == (loaded.weights, loaded.kv)
+            assert loaded.compute <= dry.compute <= loaded.compute + 8 * 2**20
+            assert loaded.draft <= dry.draft <= loaded.draft + 8 * 2**20
+        assert planned.bytes.weights_mapped == real.bytes.weights_mapped
+    layers = [planned.effective.n_gpu_layers for planned, _ in pairs if planned.effective]
+    assert layers == [4, 3, 2, 0] * 2  # two of its own, one that guesses, the output
+    assert [planned.bytes.draft > 0 for planned, _ in pairs] == [False] * 4 + [True] * 4

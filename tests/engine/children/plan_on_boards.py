@@ -15,6 +15,7 @@ from engine_bridge.child.auto_placement import placed_in, told_of
 from engine_bridge.child.llama import GGML, Context, Model
 from engine_bridge.child.nextn import attach_mtp
 from engine_bridge.child.planner import Planner
+from engine_bridge.gguf_file import read_model_facts
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 
@@ -28,6 +29,12 @@ PLACEMENTS: tuple[dict[str, object], ...] = (
     {"spec_types": ("draft-simple",)},
     # Most of the draft lies on the boards.
     {"spec_types": ("draft-simple",), "draft_n_gpu_layers": 6},
+)
+# Of a model with a layer that guesses ahead, which counts whether it is loaded or not.
+MTP_PLACEMENTS: tuple[dict[str, object], ...] = tuple(
+    {"spec_types": kinds, "n_gpu_layers": layers, "ctx_per_slot_tok": 512}
+    for kinds in ((), ("draft-mtp",))
+    for layers in ("all", 3, 2, 0)
 )
 
 
@@ -53,7 +60,8 @@ def main(path: str, *endpoints: str) -> None:
         GGML.add_rpc_server(endpoint)
     planner = Planner()
     pairs = []
-    for placement in PLACEMENTS:
+    has_mtp = read_model_facts(path).nextn_layers > 0
+    for placement in MTP_PLACEMENTS if has_mtp else PLACEMENTS:
         config = EngineConfig.from_values(
             {"model_path": path, "draft_model_path": path} | placement
         )
