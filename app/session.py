@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QObject, Signal
 
 from app.forecast import Forecast
+from app.model_bound import for_file, with_model_of
 from engine_bridge.client import EngineClient
 from engine_bridge.memory_plan import MemoryPlan, moves_weights
 from engine_bridge.model_facts import ModelFacts
@@ -237,7 +238,8 @@ class Session(QObject):
         """
         self._load_path = path
         changes = dict(values or {})
-        command = Load(next(self._numbers), self.base.with_values(changes | {"model_path": path}))
+        config = for_file(self.base, path).with_values(changes | {"model_path": path})
+        command = Load(next(self._numbers), config)
         if changes:
             self._want(self._wanted.with_values(changes))
         self._send(command)
@@ -337,7 +339,7 @@ class Session(QObject):
             self._seconds[Applies(event.cost)] = event.seconds
         if self._pending is not None and event.request_id == self._pending.request_id:
             self._pending = None
-        self._adopt_model(event.config.model_path)
+        self._adopt_model(event.config)
         changed = () if was_load or before is None else event.config.changed_from(before.config)
         self._forecast.outdate()
         self.work_changed.emit(self.work)
@@ -347,13 +349,13 @@ class Session(QObject):
         self._ask_planner()
         self._apply_live_part()
 
-    def _adopt_model(self, path: str) -> None:
+    def _adopt_model(self, loaded: EngineConfig) -> None:
         """The model is what was loaded last, in every step that undo can go back to as well."""
-        if self._wanted.model_path != path:
-            self._wanted = _with_model(self._wanted, path)
+        if self._wanted.model_path != loaded.model_path:
+            self._wanted = with_model_of(loaded, self._wanted)
             self._candidate = self._wanted
-        self._undo = [_with_model(step, path) for step in self._undo]
-        self._redo = [_with_model(step, path) for step in self._redo]
+        self._undo = [with_model_of(loaded, step) for step in self._undo]
+        self._redo = [with_model_of(loaded, step) for step in self._redo]
 
     def _take_unloaded(self, event: Unloaded) -> None:
         self._lose_model()
@@ -390,7 +392,3 @@ class Session(QObject):
         self._is_engine_empty = True
         self._forecast.forget()
         self.work_changed.emit("")
-
-
-def _with_model(config: EngineConfig, path: str) -> EngineConfig:
-    return config.with_values({"model_path": path})

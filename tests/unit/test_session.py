@@ -8,6 +8,7 @@ import shiboken6
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.model_bound import for_file, with_model_of
 from app.session import Session
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import Apply, CancelLoad, Load, PlanReady, Refused, Unloaded
@@ -313,3 +314,16 @@ def test_that_the_load_of_a_draft_model_can_be_cancelled(
     session.apply()
     session.cancel_load()
     assert isinstance(client.sent[-1], CancelLoad)
+
+
+def test_that_what_was_made_for_one_model_stays_with_it() -> None:
+    ours = EngineConfig(model_path="a.gguf", lora=("a-style.gguf",), slots=2)
+    other = for_file(ours, "b.gguf")
+    assert other.lora == ()
+    assert other.slots == 2
+    assert for_file(ours, "a.gguf") == ours
+    loaded = EngineConfig(model_path="b.gguf", lora=("b-style.gguf",))
+    waiting = ours.with_values({"slots": 3})
+    adopted = with_model_of(loaded, waiting)
+    assert (adopted.model_path, adopted.lora, adopted.slots) == ("b.gguf", ("b-style.gguf",), 3)
+    assert with_model_of(loaded, adopted.with_values({"lora": ()})).lora == ()
