@@ -13,7 +13,7 @@ from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
-from engine_bridge.protocol import Applied
+from engine_bridge.protocol import Applied, MemoryMeasured
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import IntDomain
 from engine_bridge.settings.row import Applies, Group
@@ -66,6 +66,7 @@ class TuneWiring(QObject):
         self._top = top
         self.command_wiring = CommandWiring(desk, command, self)
         self._machine: tuple[MemorySnapshot, ...] = ()
+        self._kept_bytes = 0  # what prompt caches hold
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(_REFRESH_MS)
@@ -79,6 +80,7 @@ class TuneWiring(QObject):
         desk.engine_said_hello.connect(lambda _: self._refresh_soon())
         desk.client.state_changed.connect(lambda _: self._refresh_soon())
         desk.hardware_measured.connect(self._on_hardware_measured)
+        desk.client.event_received.connect(self._on_event_received)
         desk.chats.answer_finished.connect(lambda *_: self._refresh_soon())
         tune.changing.connect(session.preview)
         tune.changed.connect(session.commit)
@@ -106,6 +108,10 @@ class TuneWiring(QObject):
     def _on_hardware_measured(self, snapshots: tuple[MemorySnapshot, ...]) -> None:
         self._machine = snapshots
         self._refresh_soon()
+
+    def _on_event_received(self, event: object) -> None:
+        if isinstance(event, MemoryMeasured):
+            self._kept_bytes = event.caches  # shown with the next measurement of the hardware
 
     def _set_stops(self, trained_tok: int, layers: int) -> None:
         context = BY_KEY["ctx_per_slot_tok"].domain
@@ -172,7 +178,8 @@ class TuneWiring(QObject):
         enabled -= {key for key, counts in _DEPENDENT.items() if not counts(candidate)}
         if not self._desk.has_boards:
             enabled -= {"n_gpu_layers", "fit_margin_mib", "draft_n_gpu_layers"}
-            enabled -= {"kv_offload", "op_offload"}
+            enabled -= {"kv_offload", "op_offload", "no_host", "n_cpu_moe", "cpu_moe", "n_cpu_ffn"}
+            enabled -= {"split_mode", "tensor_split", "main_gpu"}
         return enabled
 
     def _refresh_memory(self) -> None:
@@ -190,7 +197,8 @@ class TuneWiring(QObject):
         held = applied.memory if applied and is_alive else None
         if self._session.is_planning and self._session.plan is None:
             label += " · calculating…"
-        bar.set_present(held, others, memory.total_bytes, label)
+        kept = 0 if is_on_gpu or held is None else self._kept_bytes
+        bar.set_present(held, others, memory.total_bytes, label, kept_bytes=kept)
         plan = self._session.plan
         differs = applied is not None and self._session.candidate != applied.config
         # A plan of settings that break a rule knows no bytes.

@@ -254,8 +254,8 @@ def _asked(
         raise PlanRefusedError(
             Problem(
                 ("model_path",),
-                f"llama.cpp refuses {gguf.facts.name} with these settings: {error} "
-                "Undo the last change, or choose another model.",
+                f"llama.cpp refuses {gguf.facts.name} with these settings: "
+                f"{str(error).rstrip('.')}. Undo the last change, or choose another model.",
             )
         ) from None
     except NotSupportedError as error:

@@ -221,11 +221,19 @@ def _plan_in(answer: bytes, status: int, config: EngineConfig) -> MemoryPlan:
     try:
         read = read_answer(answer)
     except msgspec.DecodeError:
+        ended = f"llama.cpp ended (status {status}) while it looked at "
+        name = shown_name(config.model_path)
+        if config.override_kv:
+            problem = Problem(
+                ("override_kv",),
+                f"{ended}{name} with {', '.join(config.override_kv)}. Take the overrides out.",
+                {"override_kv": ()},
+            )
+            raise PlanRefusedError(problem) from None
         raise PlanRefusedError(
             _stranger_problem(
-                f"llama.cpp ended (status {status}) while it looked at "
-                f"{shown_name(config.model_path)}; the file may be damaged or of a kind it does "
-                "not support. Choose another file."
+                f"{ended}{name}; the file may be damaged or of a kind it does not support. Choose "
+                "another file."
             )
         ) from None
     if isinstance(read, Refusal):
