@@ -216,7 +216,7 @@ class EngineWiring(QObject):
         hello = self._desk.hello
         gpus = [d for d in hello.devices if d.kind in ("gpu", "igpu")] if hello else []
         threads = f"{applied.effective.threads} threads"
-        layers = f"{applied.effective.n_gpu_layers}/{model.layers + 1} layers"
+        layers = f"{applied.effective.n_gpu_layers}/{model.gpu_layers_max} layers"
         if not gpus:
             workers = [d.name for d in applied.memory.devices[:-1] if d.needed]
             return " · ".join([*(workers or ["CPU"]), *([layers] if workers else []), threads])

@@ -211,7 +211,7 @@ def _layers(s: Situation) -> str:
     if s.effective is not None and s.effective.placement:
         return s.effective.placement
     if s.effective is not None and s.model is not None:
-        return f"{s.effective.n_gpu_layers} of {s.model.layers + 1} are on the GPU now"
+        return f"{s.effective.n_gpu_layers} of {s.model.gpu_layers_max} are on the GPU now"
     return ""
 
 

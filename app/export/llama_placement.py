@@ -19,7 +19,7 @@ def _gpu_layers(s: Situation) -> tuple[str, ...]:
     if isinstance(wanted, int):
         return ("-ngl", str(wanted))
     # The output layer counts as one more.
-    is_partly = made is not None and s.facts is not None and made < s.facts.layers + 1
+    is_partly = made is not None and s.facts is not None and made < s.facts.gpu_layers_max
     return ("-ngl", str(made) if is_partly else "all")
 
 
