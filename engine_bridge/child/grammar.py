@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.candidates import Candidates
-from engine_bridge.child.llama import LIB, SCHEMA_TO_GBNF, Context, Model
+from engine_bridge.child.llama import LIB, Context, Model
 from engine_bridge.child.sampler_chain import NOTHING_FITS, SamplerChain
-from engine_bridge.settings import gbnf
+from engine_bridge.settings import gbnf, json_schema
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
 
@@ -44,30 +44,19 @@ def source_of(config: EngineConfig) -> tuple[str, str]:
         Two empty texts where answers are free.
 
     Raises:
-        GrammarError: If it cannot be read; with the place where there is one.
+        GrammarError: If it cannot be read; with the place.
     """
-    key = "grammar" if config.grammar else "json_schema" if config.json_schema else ""
-    text = _made_of_schema(config.json_schema) if key == "json_schema" else config.grammar
-    fault = gbnf.fault_in(text)
-    if fault is not None and key == "json_schema":
-        raise GrammarError(key, f"The JSON schema makes no usable grammar: {fault.what}.")
-    if fault is not None:
-        raise GrammarError(key, f"The grammar cannot be read. {fault}")
-    return text, key
-
-
-def _made_of_schema(schema: str) -> str:
-    try:
-        return str(SCHEMA_TO_GBNF(schema))
-    except (
-        ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError,
-        ValueError,
-    ) as error:  # fmt: skip
-        # The converter checks little: whatever it stumbles over is something it does not know.
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise GrammarError(
-            "json_schema", f"The JSON schema holds what cannot be made a grammar ({told[:200]})."
-        ) from None
+    if config.grammar:
+        fault = gbnf.fault_in(config.grammar)
+        if fault is not None:
+            raise GrammarError("grammar", f"The grammar cannot be read. {fault}")
+        return config.grammar, "grammar"
+    if config.json_schema:
+        fault = json_schema.fault_in(config.json_schema)
+        if fault is not None:
+            raise GrammarError("json_schema", f"The JSON schema cannot be followed. {fault}")
+        return json_schema.grammar_of(config.json_schema), "json_schema"
+    return "", ""
 
 
 class Grammar:

@@ -13,8 +13,8 @@ import string
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
-# llama.cpp descends once for each bracket; its frames are some 700 bytes and a stack 8 MiB.
-MOST_DEEP = 1_000
+# llama.cpp and this reader descend once for each bracket; Python allows a thousand calls.
+MOST_DEEP = 128
 # Elements that llama.cpp may make of a grammar; each takes 8 bytes, in every stream.
 MOST_ELEMENTS = 200_000
 # MAX_REPETITION_THRESHOLD in src/llama-grammar.cpp.
