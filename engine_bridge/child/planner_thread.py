@@ -21,7 +21,7 @@ import engine_bridge
 from engine_bridge.child.llama import GGML
 from engine_bridge.child.plan_once import Refusal, Request, read_answer
 from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
-from engine_bridge.child.stranger import Look
+from engine_bridge.child.stranger import Look, of_overrides
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
@@ -221,19 +221,13 @@ def _plan_in(answer: bytes, status: int, config: EngineConfig) -> MemoryPlan:
     try:
         read = read_answer(answer)
     except msgspec.DecodeError:
-        ended = f"llama.cpp ended (status {status}) while it looked at "
-        name = shown_name(config.model_path)
         if config.override_kv:
-            problem = Problem(
-                ("override_kv",),
-                f"{ended}{name} with {', '.join(config.override_kv)}. Take the overrides out.",
-                {"override_kv": ()},
-            )
-            raise PlanRefusedError(problem) from None
+            raise PlanRefusedError(of_overrides(config, status)) from None
         raise PlanRefusedError(
             _stranger_problem(
-                f"{ended}{name}; the file may be damaged or of a kind it does not support. Choose "
-                "another file."
+                f"llama.cpp ended (status {status}) while it looked at "
+                f"{shown_name(config.model_path)}; the file may be damaged or of a kind it does "
+                "not support. Choose another file."
             )
         ) from None
     if isinstance(read, Refusal):

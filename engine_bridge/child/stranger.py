@@ -71,6 +71,8 @@ class Look:
             self._process = None
             if self._is_stopped or _is_answer(answer):
                 return None
+        if config.override_kv:
+            return of_overrides(config, process.returncode)
         return Problem(
             ("model_path",),
             f"llama.cpp ended (status {process.returncode}) when it was tried on "
@@ -92,6 +94,16 @@ class Look:
                 cwd=Path(engine_bridge.__file__).parent.parent,
             )
             return self._process
+
+
+def of_overrides(config: EngineConfig, status: int) -> Problem:
+    """What is said where a process ended over a file whose metadata was overridden."""
+    return Problem(
+        ("override_kv",),
+        f"llama.cpp ended (status {status}) when it was tried on {shown_name(config.model_path)} "
+        f"with {', '.join(config.override_kv)}. Take the overrides out.",
+        {"override_kv": ()},
+    )
 
 
 def _is_answer(answer: bytes) -> bool:
