@@ -457,12 +457,14 @@ class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
         owned: Private bytes of the process (weights it owns, KV, compute, the rest).
         mapped: File-backed resident bytes (mmapped weights).
         devices: Devices with their free bytes now.
+        caches: The part of ``owned`` that keeps earlier prompts and checkpoints.
     """
 
     at_ns: int
     owned: int
     mapped: int
     devices: tuple[DeviceFacts, ...]
+    caches: int = 0
 
 
 class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):

@@ -69,6 +69,8 @@ class MemoryBar(QWidget):
         capacity_bytes: int,
         label: str,
         device: str | None = None,
+        *,
+        kept_bytes: int = 0,
     ) -> None:
         """Show what is.
 
@@ -78,6 +80,7 @@ class MemoryBar(QWidget):
             capacity_bytes: Size of this memory, 0 if unknown.
             label: Which memory, e.g. ``GPU memory``.
             device: Count this device of the plan alone (``CUDA0``); None counts all of it.
+            kept_bytes: What prompt caches hold of it now.
         """
         self._device, self._unknown = device, ""
         present = None if plan is None else Parts.of(plan, device)
@@ -86,6 +89,7 @@ class MemoryBar(QWidget):
             present=present,
             others_bytes=max(0, others_bytes),
             capacity_bytes=max(0, capacity_bytes),
+            kept_bytes=max(0, kept_bytes),
         )
         self._title.set_text(label)
         self._show()
@@ -130,7 +134,9 @@ class MemoryBar(QWidget):
         ink = self._colours.warning if is_over else None
         caches = state.caches_text()
         entries = [*left_over, others, Entry(rest, ink=ink)]
-        self._rest.set_entries([*entries, Entry(caches)] if caches else entries)
+        kept = faded(self._colours.kv, self._colours.raised, 0.45, self._colours.panel)
+        kept_colour = kept if state.kept_bytes else None
+        self._rest.set_entries([*entries, Entry(caches, kept_colour)] if caches else entries)
         texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
         rests = (others.text, rest, caches)
         self._said = (" · ".join(texts), " · ".join(text for text in rests if text))
@@ -196,7 +202,7 @@ class _Bar(QWidget):
         painter.setClipPath(outline)
         painter.fillRect(self.rect(), QColor(self._colours.raised))
         state = self._state
-        asked = state.others_bytes + max(state.now.total, state.then.total)
+        asked = state.others_bytes + max(state.now.total, state.then.total) + state.kept_bytes
         whole = max(state.capacity_bytes, asked, 1)
         self._paint_stack(painter, self.width() / whole)
         if state.capacity_bytes and asked > state.capacity_bytes:
@@ -216,6 +222,8 @@ class _Bar(QWidget):
             x = self._hatch(painter, x, max(0, before - after) * px_per_byte, colour)
         for colour, before, after in zip(series, now, then, strict=True):
             x = self._hatch(painter, x, max(0, after - before) * px_per_byte, colour)
+        kept = faded(colours.kv, colours.raised, 0.45, colours.panel)
+        self._fill(painter, x, self._state.kept_bytes * px_per_byte, kept)
 
     def _fill(self, painter: QPainter, x: float, width: float, colour: str) -> float:
         painter.fillRect(QRectF(x, 0, width, self.height()), QColor(colour))

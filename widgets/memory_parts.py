@@ -17,8 +17,8 @@ _TWOFOLD = (
 # Host memory, as plans call it.
 _HOST = "CPU"
 _CACHES = (
-    "Prompt caches keep what earlier prompts computed. They grow with the conversations, stop "
-    "where memory becomes short, and are not part of the bar."
+    "Prompt caches keep what earlier prompts computed. They grow with the conversations and stop "
+    "where memory becomes short; the bar shows what they hold now, behind the rest."
 )
 
 
@@ -83,12 +83,14 @@ class MemoryState:
         predicted: What it would hold; None where nothing is asked.
         others_bytes: What other programs hold.
         capacity_bytes: Size of the memory, 0 if unknown.
+        kept_bytes: What prompt caches hold now; they give it back where it is needed.
     """
 
     present: Parts | None = None
     predicted: Parts | None = None
     others_bytes: int = 0
     capacity_bytes: int = 0
+    kept_bytes: int = 0
 
     @property
     def now(self) -> Parts:
@@ -110,11 +112,10 @@ class MemoryState:
     def used_text(self) -> str:
         """``7.9 of 24.0 GiB``, with ``7.9 → 9.3`` where a change is under way."""
         if not self.capacity_bytes:
-            return byte_text(self.now.total)
+            return byte_text(self.now.total + self.kept_bytes)
         unit = ByteUnit.fitting(self.capacity_bytes)
-        used = change_text(
-            self.others_bytes + self.now.total, self.others_bytes + self.then.total, unit
-        )
+        rest = self.others_bytes + self.kept_bytes
+        used = change_text(rest + self.now.total, rest + self.then.total, unit)
         return f"{used} of {amount_text(self.capacity_bytes, unit)} {unit.word}"
 
     def part_texts(self, in_first_line: int = 0) -> tuple[tuple[str, str], ...]:
@@ -151,17 +152,19 @@ class MemoryState:
         if not self.capacity_bytes or self.excess_bytes:
             return ""
         unit = ByteUnit.fitting(self.capacity_bytes)
-        free_now = max(0, self.capacity_bytes - self.others_bytes - self.now.total)
-        free_then = self.capacity_bytes - self.others_bytes - self.then.total
+        left = self.capacity_bytes - self.others_bytes - self.kept_bytes
+        free_now, free_then = max(0, left - self.now.total), max(0, left - self.then.total)
         return f"free {change_text(free_now, free_then, unit)} {unit.word}"
 
     def caches_text(self) -> str:
-        """``prompt caches up to 8.0 GiB``; empty where they may take nothing."""
+        """``prompt caches 0.4, up to 8.0 GiB``; empty where they may take nothing."""
         if not self.now.caches and not self.then.caches:
             return ""
         unit = ByteUnit.fitting(max(self.now.caches, self.then.caches))
         before = self.then.caches if self.present is None else self.now.caches
-        return f"prompt caches up to {change_text(before, self.then.caches, unit)} {unit.word}"
+        most = f"up to {change_text(before, self.then.caches, unit)} {unit.word}"
+        held = f"{amount_text(self.kept_bytes, unit)}, " if self.kept_bytes else ""
+        return f"prompt caches {held}{most}"
 
     def excess_text(self) -> str:
         """``0.8 GiB more than there is``, or empty where it fits."""

@@ -63,7 +63,7 @@ class Batcher:
         self._sampling = Sampling(config, context.model)
         self._guard = StepGuard(clock)
         self._drafting = Drafting(self._guard, meter, emit)
-        self._reuse = PromptReuse()
+        self.reuse = PromptReuse()
         self._adopt(context, config, draft_context)
 
     def _adopt(self, context: Context, config: EngineConfig, draft_context: Context | None) -> None:
@@ -74,7 +74,7 @@ class Batcher:
         self._filling = Filling(context)
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
-        self._reuse.adopt(context, config, self.slots, self._pool)
+        self.reuse.adopt(context, config, self.slots, self._pool)
         self._full_slots = FullSlots(context, self._emit, self._drafting.shifted)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
@@ -93,7 +93,7 @@ class Batcher:
         self._drafting.set_live(config)
         for stream in self.streams:
             stream.draft_tok = 0  # made by a drafter that may be gone
-        self._reuse.set_live(config)
+        self.reuse.set_live(config)
         self._full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
@@ -111,7 +111,7 @@ class Batcher:
             slot.clear(self.context)
         for stream in self.streams:
             stream.pause()
-        self._reuse.adopt(self.context, config, self.slots, self._pool)
+        self.reuse.adopt(self.context, config, self.slots, self._pool)
 
     def set_draft(self, config: EngineConfig, draft_context: Context | None) -> None:
         """Draft with another draft model, or with none; streams and their caches stay."""
@@ -128,7 +128,7 @@ class Batcher:
         Returns:
             False if no slot is free.
         """
-        begun = self._reuse.start(prepared.prompt, prepared.command.conversation_id)
+        begun = self.reuse.start(prepared.prompt, prepared.command.conversation_id)
         if begun is None:
             return False
         slot, reused, reason = begun
@@ -160,7 +160,7 @@ class Batcher:
 
     def forget(self, conversation_id: str) -> None:
         """A conversation is closed: nothing of it stays, and anyone may have its slot."""
-        for slot in self._reuse.forget(conversation_id):
+        for slot in self.reuse.forget(conversation_id):
             self._drafting.drop(slot.index)
 
     def find(self, request_id: int) -> Stream | None:
@@ -227,7 +227,7 @@ class Batcher:
         if delivered is not None:
             self._emit(delivered)
         stream.slot.release()
-        self._reuse.recompute.left(stream.slot)
+        self.reuse.recompute.left(stream.slot)
         self.streams.remove(stream)
         self._note_requests()
         self._emit(
@@ -248,7 +248,7 @@ class Batcher:
 
     def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:
         """Let a free slot hold a text computed elsewhere; False where there is no room for it."""
-        return self._reuse.fill(slot, tokens, state)
+        return self.reuse.fill(slot, tokens, state)
 
     # --- Steps -----------------------------------------------------------------------------
 
@@ -266,7 +266,7 @@ class Batcher:
         reading: list[Stream] = []
         if len(generating) < len(self.streams):
             reading = [stream for stream in self.streams if not stream.is_generating]
-            self._reuse.checkpoints.take_due(stream.slot for stream in reading)
+            self.reuse.checkpoints.take_due(stream.slot for stream in reading)
         if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
             return  # a cancel ended it; what was asked comes first
         shares = share_out(generating, reading, self._limits, self.pace, room)

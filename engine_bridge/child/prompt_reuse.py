@@ -80,6 +80,11 @@ class PromptReuse:
         self.cache = PromptCache()
         self.recompute = Recompute()
 
+    @property
+    def bytes(self) -> int:
+        """Host memory that kept texts and checkpoints take now."""
+        return self.cache.bytes + sum(slot.checkpoint_bytes for slot in self._slots)
+
     def adopt(
         self, context: Context, config: EngineConfig, slots: Sequence[Slot], pool: Pool
     ) -> None:

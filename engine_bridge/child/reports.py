@@ -116,7 +116,7 @@ class Reports:
             self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
-            self._emit(self._memory(now))
+            self._emit(self._memory(now, engine))
 
     def close(self) -> None:
         """End a measurement under way."""
@@ -181,7 +181,7 @@ class Reports:
             )
         )
 
-    def _memory(self, now_ns: int) -> MemoryMeasured:
+    def _memory(self, now_ns: int, engine: Engine | None) -> MemoryMeasured:
         info = self._process.memory_info()
         shared: int = getattr(info, "shared", 0)  # Linux: file-backed pages
         return MemoryMeasured(
@@ -189,4 +189,5 @@ class Reports:
             owned=info.rss - shared,
             mapped=shared,
             devices=llama.GGML.devices(),
+            caches=0 if engine is None else engine.batcher.reuse.bytes,
         )

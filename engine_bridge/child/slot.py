@@ -98,6 +98,11 @@ class Slot:
         """Tokens of the text that are not computed yet."""
         return self.known - self.cached
 
+    @property
+    def checkpoint_bytes(self) -> int:
+        """What its checkpoints take in host memory."""
+        return sum(point.state.nbytes for point in self.checkpoints)
+
     def match(self, prompt: NDArray[np.int32]) -> int:
         """Tokens at the beginning that ``prompt`` and the cache have in common."""
         return common_prefix(self.tokens[: self.cached], prompt)

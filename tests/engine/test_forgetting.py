@@ -45,7 +45,7 @@ def test_that_a_copy_in_host_memory_goes_as_well(desk: InProcess, few_words_path
     desk.load(tiny_config(few_words_path, slots=1))
     for name in "ab":
         desk.answer(random_tokens(200, seed=ord(name)), max_new_tok=5, conversation=name)
-    cache = desk.batcher._reuse.cache
+    cache = desk.batcher.reuse.cache
     assert [kept.conversation_id for kept in cache.kept] == ["a"]
     forget(desk, "a")
     assert cache.kept == []

@@ -40,7 +40,7 @@ def config_of(path: Path, **values: object) -> EngineConfig:
 
 
 def cache_of(desk: InProcess) -> PromptCache:
-    return desk.batcher._reuse.cache
+    return desk.batcher.reuse.cache
 
 
 def asked(
