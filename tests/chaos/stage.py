@@ -36,7 +36,8 @@ from widgets.theme import apply_theme
 # A loaded machine is slow, not wrong; whatever takes longer than this is lost.
 PATIENCE_S = 120.0
 _POLL_MS = 10
-_OFFSCREEN_SAYS = "This plugin does not support propagateSizeHints"
+# Said of the platform and of fonts that this machine lacks, not of the program.
+_QT_MAY_SAY = ("This plugin does not support propagateSizeHints", "OpenType support missing for")
 
 
 class LostError(Exception):
@@ -51,12 +52,14 @@ class Stage:
         folder: Empty at first, removed afterwards.
         random: All chance comes from it.
         counts: How often.
+        is_timed: Whether limits of time count; a test may depend on no machine's speed.
         faults: Exceptions that nobody caught, and what Qt complained of.
     """
 
     folder: Path
     random: Random
     counts: Counts
+    is_timed: bool = True
     faults: list[str] = field(default_factory=list)
 
     def say(self, words: str) -> None:
@@ -70,6 +73,14 @@ class Stage:
         if not path.exists():
             write_tiny_llama(path, TinyLlama(chat_template=CHATML, **shape))
         return path
+
+    def limit_s(self, limit_s: float) -> float:
+        """A limit of time, stretched where other programs take this machine's cores."""
+        if not self.is_timed:
+            return PATIENCE_S
+        if not hasattr(os, "getloadavg"):
+            return limit_s
+        return limit_s * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
     def take_faults(self) -> str:
         """What nobody caught since the last time, as one text; empty for nothing."""
@@ -91,7 +102,7 @@ class Stage:
             threading.__excepthook__(told)
 
         def on_message(kind: QtMsgType, _: QMessageLogContext, words: str) -> None:
-            if kind is not QtMsgType.QtDebugMsg and not words.startswith(_OFFSCREEN_SAYS):
+            if kind is not QtMsgType.QtDebugMsg and not words.startswith(_QT_MAY_SAY):
                 self.faults.append(f"Qt said: {words}")
 
         before = sys.excepthook, threading.excepthook
@@ -170,10 +181,3 @@ def _turned(is_done: Callable[[], bool], patience_s: float) -> bool:
     loop.exec()
     poll.stop()
     return is_done()
-
-
-def fair_s(limit_s: float) -> float:
-    """A limit for a machine of its own, stretched where others take this one's cores."""
-    if not hasattr(os, "getloadavg"):
-        return limit_s
-    return limit_s * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

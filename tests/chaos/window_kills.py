@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from tests import models
-from tests.chaos.stage import LostError, Stage, fair_s
+from tests.chaos.stage import LostError, Stage
 from tests.chaos.tally import Tally
 
 _MARK = "TUNEDECK_CHAOS_MARK"
@@ -40,7 +40,7 @@ def run(stage: Stage) -> Tally:
             what, took_s = kill_one(model, life_s)
             had[what] += 1
             longest_s = max(longest_s, took_s)
-            if took_s > fair_s(_GONE_WITHIN_S):
+            if took_s > stage.limit_s(_GONE_WITHIN_S):
                 loss = f"{what} stayed for {took_s:.1f} s"
         except LostError as error:
             loss = str(error)
