@@ -14,8 +14,8 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.CACHE,
-        "Compute only what a prompt does not share with what is there already. Off computes every "
-        "prompt from its first token, which is for measuring.",
+        "Reuse what earlier prompts have computed. Off computes every prompt from its first token, "
+        "which is for measuring.",
     ),
     Setting(
         "cache_ram_mib",
@@ -25,9 +25,9 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         True,
         Group.CACHE,
-        "Most host memory for conversations that had to leave their slot; the oldest goes first. "
-        "Taken as they come, and never what the system or the weights need. −1 sets no limit, 0 "
-        "keeps none.",
+        "RAM for conversations that had to leave their slot. At most this much, taken as they come, "
+        "the oldest dropped first, and never what the system or the weights need. −1 sets no "
+        "limit, 0 keeps none.",
         "MiB",
     ),
     Setting(
@@ -38,8 +38,8 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         True,
         Group.CACHE,
-        "Copies of a recurrent state or a sliding window, taken while prompts are read. Such a "
-        "memory cannot be cut: an edited message goes back to a copy instead of the beginning.",
+        "Copies of a state or window, to go back to. A recurrent state or a sliding window cannot "
+        "be cut: an edited message goes back to the last copy instead of the beginning.",
     ),
     Setting(
         "checkpoint_min_step_tok",
@@ -49,8 +49,8 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.CACHE,
-        "Tokens between checkpoints inside a long prompt, and the least distance of old ones where "
-        "they become too many; 0 takes none inside a prompt.",
+        "Tokens between checkpoints inside a long prompt. Also the least distance of old ones "
+        "where they become too many; 0 takes none inside a prompt.",
         "tok",
     ),
     Setting(
@@ -61,8 +61,8 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.CACHE,
-        "Least tokens of a piece behind a change that is moved in the cache instead of computed. "
-        "Faster, and no longer exact: the piece was read after other words. 0 turns it off.",
+        "Least length of pieces that are moved, not computed. They stand behind a change, and were "
+        "read after other words: faster, and no longer exact. 0 turns it off.",
         "tok",
     ),
     Setting(
