@@ -25,9 +25,9 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         True,
         Group.CACHE,
-        "RAM for conversations that had to leave their slot. At most this much, taken as they come, "
-        "the oldest dropped first, and never what the system or the weights need. −1 sets no "
-        "limit, 0 keeps none.",
+        "RAM for conversations that had to leave their slot. At most this much, taken as they "
+        "come, the oldest dropped first, and never what the system or the weights need. −1 sets "
+        "no limit, 0 keeps none.",
         "MiB",
     ),
     Setting(
