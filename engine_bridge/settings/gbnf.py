@@ -7,11 +7,11 @@ Knows grammars; must not know a vocabulary: whether ``<think>`` is a token, only
 
 from __future__ import annotations
 
-import itertools
 import re
 import string
-from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from engine_bridge.settings.left_recursion import Rules, Symbol, left_fault
 
 # llama.cpp and this reader descend once for each bracket; Python allows a thousand calls.
 MOST_DEEP = 128
@@ -19,8 +19,6 @@ MOST_DEEP = 128
 MOST_ELEMENTS = 200_000
 # MAX_REPETITION_THRESHOLD in src/llama-grammar.cpp.
 MOST_REPEATED = 2_000
-# Its search for left recursion walks every path of first symbols.
-_MOST_PATHS = 1_000_000
 _NO_LIMIT = -1
 
 _NAME = re.compile(r"[A-Za-z0-9-]+")
@@ -76,27 +74,11 @@ class _FaultError(Exception):
         self.place, self.what = place, what
 
 
-# A symbol is the name of a rule, the number of one made for a bracket or a repetition, or None for
-# characters and tokens.
-_Symbol = str | int | None
-
-
-@dataclass
-class _Rule:
-    """Alternatives of a rule, each the symbols in a row."""
-
-    alternatives: list[list[_Symbol]] = field(default_factory=list)
-
-    def can_vanish(self, empty: Container[_Symbol]) -> bool:
-        """Whether an alternative consists of nothing but ``empty`` symbols."""
-        return any(all(symbol in empty for symbol in row) for row in self.alternatives)
-
-
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._rules: dict[str | int, _Rule] = {}
+        self._rules: Rules = {}
         self._mentioned: dict[str, int] = {}  # names and where each stood first
         self._made = 0
         self._elements = 0
@@ -111,7 +93,9 @@ class _Reader:
                 raise _FaultError(place, f"there is no rule with the name {name!r}")
         if "root" not in self._rules:
             raise _FaultError(0, "there is no rule with the name 'root', where an answer begins")
-        _LeftRecursion(self._rules, self._mentioned).refuse()
+        found = left_fault(self._rules)
+        if found is not None:
+            raise _FaultError(self._mentioned.get(found[0], 0), found[1])
 
     def _rule(self) -> None:
         name = self._name()
@@ -125,17 +109,17 @@ class _Reader:
             raise _FaultError(self._at, f"{self._here()!r} cannot stand here")
         self._skip(lines=True)
 
-    def _alternatives(self, *, is_nested: bool) -> _Rule:
-        rule = _Rule([self._sequence(is_nested=is_nested)])
+    def _alternatives(self, *, is_nested: bool) -> list[list[Symbol]]:
+        rule = [self._sequence(is_nested=is_nested)]
         while self._here() == "|":
             self._at += 1
             self._skip(lines=True)
-            rule.alternatives.append(self._sequence(is_nested=is_nested))
+            rule.append(self._sequence(is_nested=is_nested))
         return rule
 
-    def _sequence(self, *, is_nested: bool) -> list[_Symbol]:
-        symbols: list[_Symbol] = []
-        last: list[_Symbol] = []  # what a repetition would repeat
+    def _sequence(self, *, is_nested: bool) -> list[Symbol]:
+        symbols: list[Symbol] = []
+        last: list[Symbol] = []  # what a repetition would repeat
         rules = 1  # how many rules that is, as llama.cpp counts them
         while (letter := self._here()) and letter not in "|)\r\n":
             if letter in "*+?{":
@@ -150,7 +134,7 @@ class _Reader:
             self._skip(lines=is_nested)
         return symbols
 
-    def _element(self, letter: str) -> list[_Symbol]:
+    def _element(self, letter: str) -> list[Symbol]:
         if letter == '"':
             return self._literal()
         if letter == "[":
@@ -166,17 +150,17 @@ class _Reader:
             return [self._name()]
         raise _FaultError(self._at, f"{letter!r} cannot stand here")
 
-    def _literal(self) -> list[_Symbol]:
+    def _literal(self) -> list[Symbol]:
         begin = self._at
         self._at += 1
-        letters: list[_Symbol] = []
+        letters: list[Symbol] = []
         while self._here() != '"':
             self._character(begin, "this text is not closed with a '\"'")
             letters.append(None)
         self._at += 1
         return letters
 
-    def _characters(self) -> list[_Symbol]:
+    def _characters(self) -> list[Symbol]:
         begin = self._at
         self._at += 1
         if self._here() == "^":
@@ -208,7 +192,7 @@ class _Reader:
             raise _FaultError(self._at - 1, f"'\\{kind}' is no character that can be written so")
         self._at += 1 + digits
 
-    def _token(self) -> list[_Symbol]:
+    def _token(self) -> list[Symbol]:
         begin = self._at
         self._at += self._here() == "!"
         if self._here() != "<":
@@ -225,7 +209,7 @@ class _Reader:
         self._at = end + 1
         return [None]
 
-    def _group(self) -> list[_Symbol]:
+    def _group(self) -> list[Symbol]:
         begin = self._at
         self._depth += 1
         if self._depth > MOST_DEEP:
@@ -241,7 +225,7 @@ class _Reader:
         return [number]
 
     def _repeat(
-        self, symbols: list[_Symbol], last: list[_Symbol], rules: int, *, is_nested: bool
+        self, symbols: list[Symbol], last: list[Symbol], rules: int, *, is_nested: bool
     ) -> int:
         begin = self._at
         least, most = self._bounds(is_nested=is_nested)
@@ -256,8 +240,8 @@ class _Reader:
         self._count(len(last) * max(least - 1, 0) + (len(last) + 3) * optional)
         for number in range(optional):
             made = self._new_rule()
-            tail: list[_Symbol] = [made] if most == _NO_LIMIT else [made - 1] if number else []
-            self._rules[made] = _Rule([[*last, *tail], []])
+            tail: list[Symbol] = [made] if most == _NO_LIMIT else [made - 1] if number else []
+            self._rules[made] = [[*last, *tail], []]
         if optional:
             symbols.append(made)
             last[:] = [made] if least == 0 else [*last, made]
@@ -321,79 +305,3 @@ class _Reader:
         self._elements += elements
         if self._elements > MOST_ELEMENTS:
             raise _FaultError(self._at, "up to here the grammar is too large for llama.cpp")
-
-
-class _LeftRecursion:
-    """Rules that begin with themselves: llama.cpp cannot follow them.
-
-    Its own search takes a rule for never empty that is only empty by way of another, and then
-    follows the rule for ever.
-    """
-
-    def __init__(self, rules: dict[str | int, _Rule], places: dict[str, int]) -> None:
-        self._rules = rules
-        self._places = places
-        self._paths: dict[str | int, int] = {}
-        self._empty: set[_Symbol] = set()
-
-    def refuse(self) -> None:
-        """Raise where there is one, or where llama.cpp's search for one would not end."""
-        self._find_empty()
-        for rule in self._rules:
-            self._walk(rule)
-
-    def _find_empty(self) -> None:
-        users: dict[_Symbol, set[str | int]] = {}
-        for name, rule in self._rules.items():
-            for symbol in itertools.chain(*rule.alternatives):
-                if symbol is not None:
-                    users.setdefault(symbol, set()).add(name)
-        todo = list(self._rules)
-        while todo:
-            name = todo.pop()
-            if name not in self._empty and self._rules[name].can_vanish(self._empty):
-                self._empty.add(name)
-                todo += users.get(name, ())
-
-    def _walk(self, start: str | int) -> None:
-        """Depth first without recursion: rules may refer to each other thousands deep."""
-        under_way: dict[str | int, list[str | int]] = {}
-        todo: list[str | int] = [start]
-        while todo:
-            rule = todo[-1]
-            if rule in self._paths:
-                todo.pop()
-                continue
-            if rule not in under_way:
-                under_way[rule] = list(self._first_of(rule))
-            ahead = [first for first in under_way[rule] if first not in self._paths]
-            if not ahead:
-                self._settle(rule, under_way.pop(rule))
-                todo.pop()
-            elif ahead[0] in under_way:
-                self._name_recursion(ahead[0], under_way)
-            else:
-                todo.append(ahead[0])
-
-    def _settle(self, rule: str | int, firsts: list[str | int]) -> None:
-        self._paths[rule] = 1 + sum(self._paths[first] for first in firsts)
-        if self._paths[rule] > _MOST_PATHS:
-            place = self._places.get(rule, 0) if isinstance(rule, str) else 0
-            raise _FaultError(place, "the rules from here on branch too often for llama.cpp")
-
-    def _name_recursion(self, rule: str | int, path: Iterable[str | int]) -> None:
-        names = [name for name in (rule, *reversed(list(path))) if isinstance(name, str)]
-        name = names[0] if names else "root"
-        raise _FaultError(
-            self._places.get(name, 0),
-            f"the rule {name!r} can begin with itself, which llama.cpp cannot follow",
-        )
-
-    def _first_of(self, rule: str | int) -> Iterable[str | int]:
-        for alternative in self._rules[rule].alternatives:
-            for symbol in alternative:
-                if symbol is None:
-                    break
-                yield symbol
-                if symbol not in self._empty:
-                    break
