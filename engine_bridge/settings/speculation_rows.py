@@ -65,7 +65,7 @@ SPECULATION: tuple[Setting, ...] = (
     ),
     Setting(
         "ngram_mod_n_match",
-        "ngram-mod match",
+        "Table: match length",
         IntDomain(1, 256, (8, 12, 16, 20, 24, 32, 48)),
         24,
         Applies.LIVE,
@@ -77,7 +77,7 @@ SPECULATION: tuple[Setting, ...] = (
     ),
     Setting(
         "ngram_mod_n_min",
-        "ngram-mod shortest",
+        "Table: shortest draft",
         IntDomain(0, 256, (0, 2, 4, 8, 16, 24, 32, 48, 64)),
         48,
         Applies.LIVE,
@@ -89,7 +89,7 @@ SPECULATION: tuple[Setting, ...] = (
     ),
     Setting(
         "ngram_mod_n_max",
-        "ngram-mod longest",
+        "Table: draft length",
         IntDomain(1, 256, (8, 16, 24, 32, 48, 64, 96, 128)),
         64,
         Applies.CONTEXT,

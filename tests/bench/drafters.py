@@ -13,11 +13,13 @@ import statistics
 import sys
 import urllib.request
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from app.export.llama_flag import Situation
 from app.export.llama_speculation import SPECULATION
@@ -30,7 +32,10 @@ from tests.bench.engine import EngineProcess, layout_config
 from tests.bench.peer import ServerProcess, layout_arguments
 from tests.bench.stats import log_gains, ratio
 from tests.bench.work import ContenderError, Layout
+from tests.tiny_model import TinyLlama, write_tiny_llama
 
+TINY = "few-words.gguf"
+OUT = llama_server.LINK.parent
 KINDS = ("ngram-simple", "ngram-mod", "draft-simple")
 PAIRS = 5
 NEW_TOK = 128
@@ -197,7 +202,7 @@ class Drafting:
             self._process.wait_for(protocol.Applied, _WAIT_S)
             # After its first load it measures the memory's bandwidth, with all cores.
             self._process.wait_for(protocol.BandwidthMeasured, _WAIT_S)
-        except ContenderError:
+        except BaseException:
             self._process.close()
             raise
 
@@ -237,18 +242,28 @@ def config_of(kind: str, layout: Layout) -> EngineConfig:
     return msgspec.structs.replace(config, draft_model_path=str(layout.model))
 
 
+def prompts_of(layout: Layout) -> tuple[str | tuple[int, ...], ...]:
+    """What is asked: code for a model that knows some, words without meaning for one that repeats.
+
+    The tiny model falls into a loop of its own; its first words are drawn among few.
+    """
+    if layout.model.name != TINY:
+        return PROMPTS
+    random = np.random.default_rng(5)
+    return tuple(tuple(random.integers(300, 310, 40).tolist()) for _ in range(5))
+
+
 def compare(kind: str, layout: Layout, binary: Path, pairs: int, new_tok: int) -> Compared:
     """Let both answer all prompts ``pairs`` times and once before that, by turns."""
     config = config_of(kind, layout)
     found = Compared()
-    server = Server(binary, layout, config)
-    try:
-        engine = Drafting(config)
-    except ContenderError:
-        server.close()
-        raise
-    try:
-        prompts = [server.tokens_of(prompt) for prompt in PROMPTS]
+    with ExitStack() as running:
+        server = running.enter_context(closing(Server(binary, layout, config)))
+        engine = running.enter_context(closing(Drafting(config)))
+        prompts = [
+            server.tokens_of(prompt) if isinstance(prompt, str) else list(prompt)
+            for prompt in prompts_of(layout)
+        ]
         for number in range(pairs + 1):
             ours: list[Answer] = []
             theirs: list[Answer] = []
@@ -263,9 +278,6 @@ def compare(kind: str, layout: Layout, binary: Path, pairs: int, new_tok: int) -
             if number:
                 found.engine.append(ours)
                 found.server.append(theirs)
-    finally:
-        engine.close()
-        server.close()
     return found
 
 
@@ -274,16 +286,22 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.drafters")
     parser.add_argument("kinds", nargs="*", default=list(KINDS), metavar="KIND")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="rounds, at least 2")
+    parser.add_argument("--tiny", action="store_true", help="a model that takes no time: counts")
     parser.add_argument("--tokens", type=int, default=NEW_TOK, help="of every answer")
     # Threads that wait for each other wait for whatever else runs: one suffices on a busy machine.
     parser.add_argument("--threads", type=int, default=machine.usable_cores())
     wanted = parser.parse_args(words)
     try:
         binary = llama_server.build()
-        layout = Layout(models.find_packaged(models.QWEN_05B), 1, 2048, wanted.threads)
+        if wanted.tiny:
+            OUT.mkdir(parents=True, exist_ok=True)
+            model = write_tiny_llama(OUT / TINY, TinyLlama(vocab_tok=512))
+        else:
+            model = models.find_packaged(models.QWEN_05B)
+        layout = Layout(model, 1, 2048, wanted.threads)
         print(
-            f"{layout.model.name}, {len(PROMPTS)} prompts, {wanted.tokens} tokens, greedy, 1 slot, "
-            f"{wanted.threads} threads"
+            f"{layout.model.name}, {len(prompts_of(layout))} prompts, {wanted.tokens} tokens, "
+            f"greedy, 1 slot, {wanted.threads} threads"
         )
         print(HEADER, flush=True)
         is_equal = True

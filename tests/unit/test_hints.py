@@ -56,6 +56,19 @@ def test_that_values_that_mean_off_say_so() -> None:
     assert hint_for("temperature", Situation(EngineConfig())) != "off"
 
 
+def test_that_hints_of_copied_drafts_say_which_kinds_use_a_setting() -> None:
+    off = Situation(EngineConfig())
+    assert hint_for("ngram_mod_n_max", off) == "takes effect once ngram-mod drafts"
+    assert "ngram-map-k4v" in hint_for("ngram_size_n", off)
+    config = EngineConfig(spec_types=("ngram-mod", "ngram-map-k4v"), ngram_min_hits=3)
+    on = Situation(config)
+    assert hint_for("ngram_mod_n_max", on) == "up to 65 tokens from one pass"
+    assert hint_for("ngram_size_m", on) == "up to 49 tokens from one pass"
+    assert hint_for("ngram_mod_n_min", on) == "drafts of fewer than 48 tokens are dropped"
+    assert hint_for("ngram_min_hits", on) == "drafts once seen 3 times"
+    assert hint_for("spec_types", on).endswith("strong on code edits and quotes")
+
+
 def test_that_hints_of_a_draft_model_speak_once_it_drafts() -> None:
     alone = Situation(EngineConfig(draft_p_min=0.5))
     drafting = Situation(

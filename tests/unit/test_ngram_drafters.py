@@ -175,6 +175,13 @@ def test_that_large_vocabularies_hash_as_llama_cpp_hashes(kind: str) -> None:
         assert drafted
 
 
+def test_that_drafters_are_asked_in_llama_cpp_s_order() -> None:
+    config = EngineConfig(spec_types=("draft-simple", *reversed(NGRAM_KINDS)))
+    model = _drafter("ngram-cache")
+    asked = drafters_of(config, {}, {"draft-simple": model, "draft-mtp": model})
+    assert list(asked) == [*NGRAM_KINDS, "draft-simple"]
+
+
 # --- What is remembered ------------------------------------------------------------------------
 
 _PASSAGE = [*range(10, 40)]
