@@ -116,6 +116,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ways: Changes with which it was tried and fits, the nearest first; only where asked for.
         host_caches: Host memory that prompt caches may take beside all that, at most. They take it
             as conversations come and only while there is room, so ``fits`` does not count it.
+        host_kept: What kept prompts hold of it now; it is given back where it is needed.
     """
 
     bytes: BytesByUse
@@ -126,6 +127,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float
     ways: tuple[dict[str, Value], ...] = ()
     host_caches: int = 0
+    host_kept: int = 0
 
 
 def moves_weights(before: EffectiveConfig, after: EffectiveConfig | None) -> bool:

@@ -148,6 +148,12 @@ class Engine:
             raise CannotLoadError(problem)
         draft_facts = None if draft is None else draft.facts
         checked = check_memory(self.facts, config, self.memory, draft_facts, keeps_model=True)
+        kept = self.batcher.reuse.cache
+        if checked.problem is not None and kept.bytes:
+            memory = msgspec.structs.replace(self.memory, host_kept=kept.bytes)
+            checked = check_memory(self.facts, config, memory, draft_facts, keeps_model=True)
+            if checked.problem is None:
+                kept.drop_all()
         if checked.problem is not None:
             raise CannotLoadError(checked.problem)
         if checked.moves_weights:

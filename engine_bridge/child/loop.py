@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from engine_bridge.child import llama
 from engine_bridge.child.build_facts import system_info
 from engine_bridge.child.changes import Changes
@@ -120,7 +122,11 @@ class EngineLoop:
     def running(self) -> Running:
         """What the engine runs."""
         engine = self._requests.engine
-        return Running() if engine is None else Running(engine.paths, engine.memory, engine.config)
+        if engine is None:
+            return Running()
+        kept = engine.batcher.reuse.cache.bytes
+        memory = msgspec.structs.replace(engine.memory, host_kept=kept)
+        return Running(engine.paths, memory, engine.config)
 
     def close(self) -> None:
         """End the worker threads and free everything."""

@@ -99,6 +99,10 @@ class PromptCache:
         self._budget_bytes = None if budget_mib < 0 else budget_mib * _MIB
         self._make_room(0)
 
+    def drop_all(self) -> None:
+        """Give all memory back."""
+        self.kept.clear()
+
     def keep(self, slot: Slot, context: Context) -> bool:
         """Copy what ``slot`` holds.
 

@@ -200,8 +200,10 @@ def _given_back(name: str, running: MemoryPlan | None) -> int:
     if running is None:
         return 0
     own = sum(device.needed for device in running.devices if device.name == name)
+    if name != HOST:
+        return own
     mapped = running.bytes.weights_mapped + running.bytes.draft_mapped
-    return max(0, own - (mapped if name == HOST else 0))
+    return max(0, own + running.host_kept - mapped)
 
 
 def gib_text(size: int) -> str:

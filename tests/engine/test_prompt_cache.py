@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from engine_bridge.child import engine
 from engine_bridge.child.host_room import HostRoom
+from engine_bridge.child.memory_check import Checked
 from engine_bridge.child.prompt_cache import PromptCache
-from engine_bridge.protocol import Forget, TokensDelivered
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.protocol import Applied, Forget, TokensDelivered
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Problem
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.engine.tiny_window import write_tiny_window
@@ -180,6 +184,33 @@ def test_that_nothing_is_kept_where_memory_is_short(
     _, reused, reason = asked(desk, TEXTS["a"], "a")
     assert reused == 0
     assert "another conversation took the slot" in reason
+
+
+def test_that_kept_texts_make_way_for_a_context_that_needs_their_memory(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept counts as memory to be had; it is dropped where the change needs it."""
+    config = config_of(few_words_path)
+    desk.load(config)
+    asked(desk, TEXTS["a"], "a")
+    asked(desk, TEXTS["b"], "b")
+    kept = cache_of(desk).bytes
+    running = desk.loop.running().memory
+    assert running is not None
+    assert running.host_kept == kept > 0
+    seen = []
+
+    def fits_without(
+        _: object, __: object, running: MemoryPlan, *___: object, **more: object
+    ) -> Checked:
+        seen.append(running.host_kept)
+        problem = None if running.host_kept else Problem((), "There is no memory.")
+        return Checked(problem)
+
+    monkeypatch.setattr(engine, "check_memory", fits_without)
+    assert isinstance(desk.apply(config.with_values({"ctx_per_slot_tok": 1024})), Applied)
+    assert seen == [0, kept]
+    assert not cache_of(desk).kept
 
 
 def test_that_a_closed_conversation_is_not_kept(desk: InProcess, few_words_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from engine_bridge.child.breakdown import BufferBytes
@@ -98,6 +99,8 @@ def test_that_mapped_pages_of_the_running_engine_are_not_given_back_twice() -> N
     running = MemoryPlan(shape.bytes, shape.devices, None, True, (), 0.0)
     room = Room((device("CPU", 2 * GIB),), running)
     assert room.memory[0].free == 3 * GIB
+    keeping = msgspec.structs.replace(running, host_kept=GIB // 2)
+    assert Room((device("CPU", 2 * GIB),), keeping).memory[0].free == 3.5 * GIB
     full = Room((device("CPU", 8 * GIB - 1),), running)
     assert full.memory[0].free == 8 * GIB
 
