@@ -20,6 +20,7 @@ from engine_bridge.settings.domain import (
 )
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Setting
+from engine_bridge.settings.spec_kinds import NGRAM_KINDS
 from engine_bridge.settings.table import SETTINGS
 from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 
@@ -32,6 +33,17 @@ def test_that_8192_over_3_slots_becomes_three_times_2816() -> None:
     config = EngineConfig(ctx_per_slot_tok=8192 // 3, slots=3)
     assert config.slot_cap_tok == 2816
     assert config.pool_tok == 8448
+
+
+def test_that_each_kind_bounds_its_drafts_as_llama_cpp_does() -> None:
+    """``common_speculative_n_max``: the longest of the kinds that are on."""
+    longest = [
+        EngineConfig(spec_types=(kind,), ngram_size_m=20, ngram_mod_n_max=30).drafted_max_tok
+        for kind in NGRAM_KINDS
+    ]
+    assert longest == [20, 20, 20, 30, 8]
+    every = EngineConfig(spec_types=(*NGRAM_KINDS, "draft-simple"), ngram_size_m=20, draft_n_max=70)
+    assert every.drafted_max_tok == 70
 
 
 @pytest.mark.parametrize(
@@ -117,6 +129,21 @@ def _another_value(row: Setting) -> object:
         ({}, {"slots": 8, "ctx_per_slot_tok": 2048}, Applies.CONTEXT),
         ({}, {"ngram_size_m": 16}, Applies.LIVE),
         ({}, {"spec_types": ("ngram-simple",)}, Applies.CONTEXT),
+        (
+            {"spec_types": ("ngram-mod",), "ngram_mod_n_max": 64},
+            {"spec_types": ("ngram-mod",), "ngram_mod_n_max": 32},
+            Applies.LIVE,
+        ),
+        (
+            {"spec_types": ("ngram-mod",), "ngram_mod_n_max": 32},
+            {"spec_types": ("ngram-mod",), "ngram_mod_n_max": 64},
+            Applies.CONTEXT,
+        ),
+        (
+            {"spec_types": ("ngram-simple",)},
+            {"spec_types": ("ngram-map-k", "ngram-cache")},
+            Applies.LIVE,
+        ),
         (
             {"spec_types": ("ngram-simple",)},
             {"spec_types": ("ngram-simple",), "ngram_size_m": 64},
