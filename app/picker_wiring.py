@@ -19,6 +19,7 @@ from app.library.demo_model import cache_folder
 from app.library.known_folders import folders_to_list
 from app.library.model_entry import FolderReported, ModelEntry
 from app.library.model_list import ModelList
+from app.model_bound import for_file
 from app.model_sheets import groups_of, key_of, location_of, row_of, sheet_of
 from app.worker import Worker
 from engine_bridge.settings.domain import DomainError
@@ -285,8 +286,12 @@ class PickerWiring(QObject):
             return
         applied = self._desk.session.applied
         base = applied.config if applied else self._desk.session.wanted
+        if applied is not None and base.rpc_servers and self._picker is not None:
+            # Workers serve one program at a time, and that is the engine: nobody else can ask them.
+            self._picker.clear_fit()
+            return
         try:
-            config = base.with_values({"model_path": entry.path})
+            config = for_file(base, entry.path).with_values({"model_path": entry.path})
         except DomainError:
             return  # said by the sheet
         self._fit.ask(config, applied.memory if applied else None)
