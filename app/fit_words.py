@@ -72,7 +72,9 @@ def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None
     settings = f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
     if device is None:
         return f"It takes {bytes_text(plan.bytes.total)} with {settings}."
-    return f"Fits with {settings}: {bytes_text(_left(device))} left."
+    fits = f"Fits with {settings}: {bytes_text(_left(device))} left."
+    placement = plan.effective.placement if plan.effective else ""
+    return f"{fits} {placement}".rstrip()
 
 
 def _cache_words(config: EngineConfig) -> str:

@@ -83,7 +83,8 @@ class _Search:
         self._tried: dict[EngineConfig, MemoryShape | None] = {}
 
     def find(self) -> dict[str, Value]:
-        asked = _ctx_of(self._config)
+        # What is beyond the training length serves nothing.
+        asked = _useful(_ctx_of(self._config), self._config, self._facts)
         useful = min(asked, max(_USEFUL_CTX_TOK, int(asked * _USEFUL_SHARE)))
         for least in dict.fromkeys((useful, min(asked, _LEAST_CTX_TOK))):
             for rung in self._ladder():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
@@ -50,6 +52,16 @@ def test_that_a_model_that_fits_needs_no_change(check: FitCheck, qtbot: QtBot) -
     )
     assert not view.is_short
     assert (view.capacity_bytes, view.others_bytes) == (8 * GIB, 4 * GIB)
+
+
+def test_that_what_auto_came_to_is_said(check: FitCheck, qtbot: QtBot) -> None:
+    fit = answer_to(check, qtbot, config_of("fits.gguf"))
+    assert fit.plan is not None
+    assert fit.plan.effective is not None
+    sentence = "24 of 33 layers on CUDA0: 25 would leave 0.3 GiB of the 1.0 GiB margin."
+    effective = msgspec.structs.replace(fit.plan.effective, placement=sentence)
+    plan = msgspec.structs.replace(fit.plan, effective=effective)
+    assert fit_view(dataclasses.replace(fit, plan=plan)).sentence.endswith(f"left. {sentence}")
 
 
 def test_that_what_would_help_was_tried(check: FitCheck, qtbot: QtBot) -> None:

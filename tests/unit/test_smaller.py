@@ -75,6 +75,12 @@ def test_that_a_shorter_context_is_offered_before_anything_else(free_gib: float)
     assert machine.runs <= 4
 
 
+def test_that_a_context_beyond_the_training_length_is_what_goes_first() -> None:
+    config = CONFIG.with_values({"ctx_per_slot_tok": 8_388_608, "slots": 1})
+    fix = nearest_that_fits(config, FACTS, room(13.0), Machine())
+    assert fix == {"ctx_per_slot_tok": FACTS.ctx_train_tok}
+
+
 def test_that_a_coarser_cache_comes_where_the_context_would_become_useless() -> None:
     space = room(5.3)
     fix = nearest_that_fits(CONFIG, FACTS, space, Machine())
