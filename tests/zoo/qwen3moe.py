@@ -8,6 +8,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 
+from tests.tiny_model import add_vocabulary
+
 
 @dataclass(frozen=True)
 class TinyQwen3Moe:
@@ -23,7 +25,8 @@ class TinyQwen3Moe:
         experts: Experts of each layer.
         experts_used: Experts that one token uses.
         ctx_train_tok: Training context the header claims.
-        vocab: Tokens.
+        vocab: Tokens; at least 512 with a vocabulary.
+        has_vocabulary: Whether it has one, to read and write texts with.
         seed: Start of the random weights.
     """
 
@@ -37,11 +40,12 @@ class TinyQwen3Moe:
     experts_used: int = 2
     ctx_train_tok: int = 4096
     vocab: int = 512
+    has_vocabulary: bool = False
     seed: int = 0
 
 
 def write_tiny_qwen3moe(path: Path, shape: TinyQwen3Moe | None = None) -> Path:
-    """Write it with random F32 weights and without a vocabulary, and return ``path``."""
+    """Write it with random F32 weights, and return ``path``."""
     shape = shape or TinyQwen3Moe()
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(path, "qwen3moe")
@@ -58,8 +62,11 @@ def write_tiny_qwen3moe(path: Path, shape: TinyQwen3Moe | None = None) -> Path:
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.head_dim)
     writer.add_layer_norm_rms_eps(1e-6)
-    writer.add_vocab_size(shape.vocab)
-    writer.add_tokenizer_model("none")
+    if shape.has_vocabulary:
+        add_vocabulary(writer, shape.vocab, "")
+    else:
+        writer.add_vocab_size(shape.vocab)
+        writer.add_tokenizer_model("none")
     random = np.random.default_rng(shape.seed)
 
     def add(name: str, *rows_first: int) -> None:

@@ -1,0 +1,85 @@
+"""A tiny mixture of experts of the grok architecture, which runs without flash attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+from tests.tiny_model import add_vocabulary
+
+
+@dataclass(frozen=True)
+class TinyGrok:
+    """Shape of it; a head is the width divided by the heads.
+
+    Attributes:
+        layers: Transformer layers.
+        width: Embedding length.
+        heads: Query heads.
+        kv_heads: KV heads.
+        expert_ffn: Hidden length of one expert.
+        experts: Experts of each layer.
+        experts_used: Experts that one token uses.
+        vocab: Tokens, at least 512.
+        seed: Start of the random weights.
+    """
+
+    layers: int = 2
+    width: int = 128
+    heads: int = 4
+    kv_heads: int = 2
+    expert_ffn: int = 64
+    experts: int = 4
+    experts_used: int = 2
+    vocab: int = 512
+    seed: int = 0
+
+
+def write_tiny_grok(path: Path, shape: TinyGrok | None = None) -> Path:
+    """Write it with random F32 weights, and return ``path``."""
+    shape = shape or TinyGrok()
+    head_dim = shape.width // shape.heads
+    writer = gguf.GGUFWriter(path, "grok")
+    writer.add_context_length(4096)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(shape.layers)
+    writer.add_feed_forward_length(shape.expert_ffn)
+    writer.add_expert_count(shape.experts)
+    writer.add_expert_used_count(shape.experts_used)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_rope_dimension_count(head_dim)
+    writer.add_layer_norm_rms_eps(1e-5)
+    add_vocabulary(writer, shape.vocab, "")
+    random = np.random.default_rng(shape.seed)
+
+    def add(name: str, *rows_first: int) -> None:
+        values = np.ones(rows_first, dtype=np.float32)
+        if len(rows_first) > 1:
+            values = random.standard_normal(rows_first, dtype=np.float32)
+            values /= np.float32(rows_first[-1] ** 0.5)
+        writer.add_tensor(f"{name}.weight", values)
+
+    add("token_embd", shape.vocab, shape.width)
+    add("output_norm", shape.width)
+    add("output", shape.vocab, shape.width)
+    for layer in range(shape.layers):
+        block = f"blk.{layer}"
+        for norm in ("attn_norm", "attn_output_norm", "ffn_norm", "layer_output_norm"):
+            add(f"{block}.{norm}", shape.width)
+        add(f"{block}.attn_q", shape.width, shape.width)
+        add(f"{block}.attn_k", shape.kv_heads * head_dim, shape.width)
+        add(f"{block}.attn_v", shape.kv_heads * head_dim, shape.width)
+        add(f"{block}.attn_output", shape.width, shape.width)
+        add(f"{block}.ffn_gate_inp", shape.experts, shape.width)
+        add(f"{block}.ffn_gate_exps", shape.experts, shape.expert_ffn, shape.width)
+        add(f"{block}.ffn_up_exps", shape.experts, shape.expert_ffn, shape.width)
+        add(f"{block}.ffn_down_exps", shape.experts, shape.width, shape.expert_ffn)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
