@@ -117,7 +117,9 @@ class PromptReuse:
 
     def start(self, prompt: NDArray[np.int32], conversation_id: str) -> Started | None:
         """Give a prompt a slot, with as little to compute as possible; None if none is free."""
-        slot = choose_slot(self._slots, prompt, conversation_id)
+        # A copy of a window holds what the end of a text needs, and no more.
+        can_copy = self._shares or not self._context.model.window_tok
+        slot = choose_slot(self._slots, prompt, conversation_id, can_copy=can_copy)
         if slot is None:
             return None
         reused, reason = self._begin(slot, prompt, conversation_id)

@@ -234,18 +234,27 @@ def usable_tok(held: Held, wanted: int, model: Model, lowest: int) -> int:
 
 
 def choose_slot(
-    slots: Iterable[Slot], prompt: NDArray[np.int32], conversation_id: str
+    slots: Iterable[Slot],
+    prompt: NDArray[np.int32],
+    conversation_id: str,
+    *,
+    can_copy: bool = True,
 ) -> Slot | None:
     """The free slot for a prompt: longest match, then its own, then empty, then least recent.
 
-    Where a slot is empty nobody else's is taken for a beginning they share: it can be copied.
+    Args:
+        slots: All slots.
+        prompt: (tokens,) int32.
+        conversation_id: Whose prompt.
+        can_copy: A copy gives as much of a text as its slot. Then nobody else's slot is taken for
+            a beginning they share while another one is empty.
 
     Returns:
         None if no slot is free.
     """
     free = [slot for slot in slots if slot.is_free]
     least = _LEAST_SIMILARITY * len(prompt)
-    has_empty = any(slot.cached == 0 for slot in free)
+    has_empty = can_copy and any(slot.cached == 0 for slot in free)
 
     def rank(slot: Slot) -> tuple[int, bool, bool, int]:
         match = slot.match(prompt)

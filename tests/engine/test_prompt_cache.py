@@ -118,6 +118,22 @@ def test_that_slots_of_one_pool_share_cells(desk: InProcess, few_words_path: Pat
         assert asked(desk, prompt, name)[0] == answer
 
 
+@pytest.mark.parametrize("is_unified", [False, True])
+def test_that_a_new_conversation_has_what_it_begins_with_and_robs_nobody(
+    desk: InProcess, path: Path, is_unified: bool
+) -> None:
+    """Whether its beginning is copied, or it takes the slot and what was there is kept."""
+    desk.load(config_of(path, slots=2, kv_unified=is_unified))
+    asked(desk, TEXTS["a"], "a", 1)
+    other = [*TEXTS["a"][:150], *random_tokens(50, seed=6)]
+    answer, reused, _ = asked(desk, other, "b")
+    # A state goes back to a checkpoint only.
+    assert reused == (132 if path.stem in ("mamba", "hybrid") else 150)
+    assert asked(desk, [*TEXTS["a"], 301, 302], "a", 1)[1] == 200
+    desk.load(config_of(path, cache_prompt=False))
+    assert asked(desk, other, "b")[0] == answer
+
+
 def test_that_shared_cells_are_counted_once(desk: InProcess, few_words_path: Path) -> None:
     desk.load(config_of(few_words_path, kv_unified=True, slots=3, cache_ram_mib=0))
     prompt = [*TEXTS["a"][:150], *random_tokens(50, seed=1)]
