@@ -186,20 +186,19 @@ def test_that_what_is_not_there_is_a_sentence_before_anything_is_loaded(
         ({"split_mode": "none", "main_gpu": 1}, "no GPU 1", {"main_gpu": 0}),
     )
     for wrong, words, fix in cases:
-        answer = _planned_once(common | wrong)
+        answer = planned_once(EngineConfig.from_values(common | wrong))
         assert isinstance(answer, Answer)
         problem = answer.plan.problems[0]
         assert not answer.plan.fits
         assert words in problem.message
         assert EngineConfig().with_values(dict(problem.fix)) == EngineConfig.from_values(fix)
-    refused = _planned_once(common | {"override_tensor": ["a{=CPU"]})
+    refused = planned_once(EngineConfig.from_values(common | {"override_tensor": ["a{=CPU"]}))
     assert isinstance(refused, Refusal)
     assert "regular expression" in refused.error
 
 
-def _planned_once(values: dict[str, object]) -> Answer | Refusal:
+def planned_once(config: EngineConfig) -> Answer | Refusal:
     """Planned in a process of its own, as a stranger is."""
-    config = EngineConfig.from_values(values)
     done = subprocess.run(
         [sys.executable, "-m", "engine_bridge.child.plan_once"],
         input=msgspec.json.encode(config),
