@@ -23,6 +23,7 @@ from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.lora import apply_adapters
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import check_memory, with_way_out
+from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.sampling import sampling_problem
 from engine_bridge.child.threads import threads_of
 from engine_bridge.gguf_file import GgufError, guess_reads, read_tensors
@@ -249,7 +250,8 @@ class Engine:
         memory = allocated(self._context, self.config, seconds, round(state), draft)
         assert memory.effective is not None
         effective = told_of(memory.effective, self._placed)
-        caches = host_caches_of(self.facts, self.config, memory.bytes.recurrent)
+        shape = MemoryShape(memory.bytes, memory.devices)
+        caches = host_caches_of(self.facts, self.config, shape)
         return msgspec.structs.replace(memory, effective=effective, host_caches=caches)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine_bridge.child.llama import Model
+from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import margin_bytes
 from engine_bridge.hardware.memory_limit import HostMemory, host_memory
 from engine_bridge.host_caches import host_caches_bytes
@@ -39,7 +40,8 @@ class HostRoom:
         return self._memory().free - size_bytes >= self._left_bytes
 
 
-def host_caches_of(facts: ModelFacts, config: EngineConfig, recurrent_bytes: int) -> int:
-    """Bytes that prompt caches of ``config`` may take on this machine, at most."""
-    total = host_memory().total
-    return host_caches_bytes(facts, config, recurrent_bytes, total - margin_bytes(total))
+def host_caches_of(facts: ModelFacts, config: EngineConfig, shape: MemoryShape) -> int:
+    """Bytes that prompt caches may take beside ``shape``, at most."""
+    total = shape.devices[-1].total  # host memory is the last
+    most = max(0, total - margin_bytes(total))
+    return host_caches_bytes(facts, config, shape.bytes.recurrent, most)

@@ -158,7 +158,7 @@ class Planner:
             problems=problems,
             seconds=seconds,
             ways=ways if with_ways else (),
-            host_caches=host_caches_of(gguf.facts, wanted, shape.bytes.recurrent),
+            host_caches=host_caches_of(gguf.facts, wanted, shape),
         )
 
     def _placed(
