@@ -7,7 +7,7 @@ whose memory was predicted. Must not know a shell.
 
 from __future__ import annotations
 
-from app.export import llama_extras, llama_placement, llama_speculation
+from app.export import llama_extras, llama_more_sampling, llama_placement, llama_speculation
 from app.export.llama_caches import CACHES
 from app.export.llama_extras import EXTRAS
 from app.export.llama_flag import Flag, Situation, said
@@ -66,6 +66,7 @@ def notes(situation: Situation) -> tuple[str, ...]:
         )
     said.extend(llama_placement.notes(situation))
     said.extend(llama_extras.notes(situation))
+    said.extend(llama_more_sampling.notes(situation))
     said.append(_memory_note(config, program))
     return tuple(said)
 
@@ -88,6 +89,7 @@ def not_carried(situation: Situation) -> dict[str, str]:
     if not config.kv_unified and config.ctx_total_tok != "auto":
         reasons["ctx_total_tok"] = "Without a shared pool it always is slots × context per slot."
     reasons |= llama_speculation.without_effect(situation)
+    reasons |= llama_more_sampling.without_effect(situation)
     return reasons
 
 

@@ -60,6 +60,38 @@ def _biases(s: Situation) -> tuple[str, ...]:
     return tuple(word for bias in s.config.logit_bias for word in ("--logit-bias", bias))
 
 
+def without_effect(s: Situation) -> dict[str, str]:
+    """Settings that are changed but not said, since the sampler they belong to is off."""
+    return {
+        key: f"It has no effect while {name} is off."
+        for name, (is_on, keys) in _PARTS.items()
+        for key in keys
+        if not is_on(s.config) and getattr(s.config, key) != BY_KEY[key].default
+    }
+
+
+def notes(s: Situation) -> tuple[str, ...]:
+    """What the user should know about these flags before running the line."""
+    repeated = [flag for flag, words in _REPEATED.items() if words(s).count(flag) > 1]
+    if not repeated:
+        return ()
+    return (
+        f"{s.program} warns that only the last {' and the last '.join(repeated)} would be used; "
+        "it uses all of them.",
+    )
+
+
+_PARTS: dict[str, tuple[Callable[[EngineConfig], bool], tuple[str, ...]]] = {
+    "DRY": (
+        _has_dry,
+        ("dry_base", "dry_allowed_tok", "dry_last_n_tok", "dry_sequence_breakers"),
+    ),
+    "XTC": (lambda config: config.xtc_probability > 0, ("xtc_threshold",)),
+    "the temperature's range": (lambda config: config.dynatemp_range > 0, ("dynatemp_exponent",)),
+    "adaptive-p": (lambda config: config.adaptive_target >= 0, ("adaptive_decay",)),
+    "Mirostat": (_has_mirostat, ("mirostat_lr", "mirostat_ent")),
+}
+_REPEATED = {"--dry-sequence-breaker": _breakers, "--logit-bias": _biases}
 MORE_SAMPLING: tuple[Flag, ...] = (
     said_if_changed("--dry-multiplier", "dry_multiplier"),
     _while(_has_dry, "--dry-base", "dry_base"),

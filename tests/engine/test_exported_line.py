@@ -47,7 +47,9 @@ def test_that_the_line_is_accepted_without_a_complaint(
     done = subprocess.run(
         [binary, *words, "--version"], capture_output=True, text=True, check=False, timeout=60
     )
-    said = done.stdout + done.stderr
+    lines = (done.stdout + done.stderr).splitlines()
+    # It says so of flags that it takes one value at a time of, and takes all of them: see below.
+    said = "\n".join(line for line in lines if "specified multiple times" not in line)
     assert done.returncode == 0, said
     assert "version" in said
     for complaint in ("DEPRECATED", "invalid", "error", "removed"):
