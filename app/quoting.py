@@ -30,6 +30,8 @@ _BARE_POWERSHELL_PROGRAM = re.compile(_PLAIN)
 _CMD_MEANS_SOMETHING_BY = frozenset('()^"<>&|!')
 # PowerShell ends a text in single quotes at any of these; two in a row stand for one.
 _POWERSHELL_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
+# A grammar may have thousands of characters; in a sentence its beginning tells which word is meant.
+_LONGEST_QUOTED = 60
 _FLAG = re.compile(r"--?[A-Za-z]")
 
 
@@ -204,8 +206,8 @@ def _in_powershell_quotes(word: str) -> str:
 def _refuse_what_windows_cannot_say(word: str, shell: str) -> None:
     if _CONTROL.search(word):
         raise QuotingError(
-            f"{shell} cannot be given {word!r}: line breaks and other control characters cannot be "
-            "pasted there. Rename the file."
+            f"{shell} cannot be given {_short(word)}: line breaks and other control characters "
+            "cannot be pasted there. Rename the file; a text of several lines has to be one."
         )
     if _SURROGATE.search(word):
         raise QuotingError(
@@ -213,8 +215,13 @@ def _refuse_what_windows_cannot_say(word: str, shell: str) -> None:
         )
 
 
+def _short(word: str) -> str:
+    text = repr(word)
+    return text if len(text) <= _LONGEST_QUOTED else f"{text[: _LONGEST_QUOTED - 1]}…"
+
+
 def _is_mangled_by_old_powershell(word: str) -> bool:
-    return not word or '"' in word or (word.endswith("\\") and " " in word)
+    return not word or '"' in word or (word.endswith("\\") and any(map(str.isspace, word)))
 
 
 _RULES = {
