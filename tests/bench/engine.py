@@ -42,6 +42,8 @@ def layout_config(layout: Layout) -> EngineConfig:
         threads=layout.threads,
         threads_batch=layout.threads,
         temperature=layout.temperature,
+        cache_ram_mib=8192 if layout.keeps_prompts else 0,
+        ctx_checkpoints=32 if layout.keeps_prompts else 0,
     )
 
 
