@@ -6,6 +6,7 @@ Knows ctypes and ggml's C names; must not know models, contexts or settings.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +74,7 @@ class Ggml:
         for name, (arguments, result) in _SIGNATURES.items():
             setattr(self, name.removeprefix("ggml_backend_"), self._bind(name, arguments, result))
         self._workers: dict[str, tuple[int, ...]] = {}
+        self._adding = threading.Lock()
         self._always: tuple[str, ...] = ()
         self._used: tuple[str, ...] = ()
         self._held: Counter[str] = Counter()
@@ -175,14 +177,15 @@ class Ggml:
             WorkerError: If one cannot be used; those used before stay.
         """
         endpoints = tuple(dict.fromkeys((*self._always, *endpoints)))
-        for endpoint in endpoints:
-            if not self._held[endpoint]:
-                make_sure_of_worker(endpoint)
-            if endpoint not in self._workers:
-                self._workers[endpoint] = self._add_worker(endpoint)
-        self._used = endpoints
-        in_order = (handle for endpoint in endpoints for handle in self._workers[endpoint])
-        self._names = {handle: f"RPC{number}" for number, handle in enumerate(in_order)}
+        with self._adding:  # loads and plans come from two threads
+            for endpoint in endpoints:
+                if not self._held[endpoint]:
+                    make_sure_of_worker(endpoint)
+                if endpoint not in self._workers:
+                    self._workers[endpoint] = self._add_worker(endpoint)
+            self._used = endpoints
+            in_order = (handle for endpoint in endpoints for handle in self._workers[endpoint])
+            self._names = {handle: f"RPC{number}" for number, handle in enumerate(in_order)}
 
     @property
     def used_workers(self) -> tuple[str, ...]:
