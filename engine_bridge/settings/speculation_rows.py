@@ -36,7 +36,7 @@ SPECULATION: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.NGRAM,
-        "Most tokens copied at a time by ngram-simple, -map-k and -map-k4v. ngram-simple drafts "
+        "Most tokens copied at a time. For ngram-simple, -map-k and -map-k4v; ngram-simple drafts "
         "nothing while this is below the match length.",
         "tok",
     ),
@@ -48,7 +48,7 @@ SPECULATION: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.NGRAM,
-        "Tokens in a row that must repeat for ngram-simple, -map-k or -map-k4v to start. A "
+        "Tokens in a row that must repeat for a draft. For ngram-simple, -map-k and -map-k4v; a "
         "shorter match drafts more often and is wrong more often.",
         "tok",
     ),
@@ -60,8 +60,8 @@ SPECULATION: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.NGRAM,
-        "How often the same words must have come before ngram-map-k4v drafts what followed them. "
-        "Higher drafts less and is right more often.",
+        "How often the same words must have come before. Then ngram-map-k4v drafts what followed "
+        "them; higher drafts less and is right more often.",
     ),
     Setting(
         "ngram_mod_n_match",
