@@ -7,16 +7,19 @@ that move cells; must not know steps.
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine_bridge.child import sentences
-from engine_bridge.child.llama import LIB, Context
+from engine_bridge.child.llama import LIB, Context, Model
 from engine_bridge.child.sequence_moves import move_chunk
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import ContextShifted, Event
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.shift_rules import TURNABLE_TYPES, has_rotation
 
 # llama-server keeps this many tokens of a slot free of the beginning that is kept.
 _LEAST_BEHIND_TOK = 4
@@ -60,9 +63,38 @@ def can_shift(context: Context) -> bool:
     counts tokens as forgotten that the state still holds. Not here.
     """
     model = context.model
-    if model.is_recurrent or model.is_hybrid:
+    if model.is_recurrent or model.is_hybrid or not _can_turn(context):
         return False
     return bool(LIB.llama_memory_can_shift(LIB.llama_get_memory(context.handle)))
+
+
+def _can_turn(context: Context) -> bool:
+    """Whether keys of this type can be turned: where not, llama.cpp ends the process (measured).
+
+    RoPE knows F32 and F16 alone. Quantised keys are turned by way of F32, and back through a
+    rotation that ``build_rope_shift`` (src/llama-kv-cache.cpp) takes for granted; it is there for
+    heads of a multiple of 64 values.
+    """
+    cache_type = context.cache_type_k
+    if cache_type in TURNABLE_TYPES:
+        return True
+    is_rotated = os.environ.get("LLAMA_ATTN_ROT_DISABLE", "0") in ("", "0")
+    return cache_type != "bf16" and is_rotated and has_rotation((_head_dim(context.model),))
+
+
+def _head_dim(model: Model) -> int:
+    """Values of a key head; 1 where it is not the same in all layers."""
+    told = _told(model, f"{_told(model, 'general.architecture')}.attention.key_length")
+    if told:
+        return int(told) if told.isdecimal() else 1
+    heads = int(LIB.llama_model_n_head(model.handle))
+    return int(LIB.llama_model_n_embd(model.handle)) // max(1, heads)
+
+
+def _told(model: Model, key: str) -> str:
+    buffer = ctypes.create_string_buffer(256)
+    LIB.llama_model_meta_val_str(model.handle, key.encode(), buffer, 256)
+    return buffer.value.decode(errors="replace")
 
 
 def shift(slot: Slot, what: Shift, context: Context) -> None:

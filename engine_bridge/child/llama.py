@@ -249,6 +249,7 @@ class Context:
     Attributes:
         flash_attn: ``on`` or ``off``; ``auto`` where the log was not listened to.
         outputs_max: Output rows a step may have.
+        cache_type_k: Type of the K cache.
         ctx_tok: Cells of the pool.
         ctx_seq_tok: Tokens one sequence may have.
         batch_tok: Tokens a step may have.
@@ -266,7 +267,7 @@ class Context:
         self.model = model
         self.log = log
         self.flash_attn = flash_made(config, log)
-        self.outputs_max = config.outputs_max
+        self.outputs_max, self.cache_type_k = config.outputs_max, config.cache_type_k
         self.ctx_tok: int = LIB.llama_n_ctx(handle)
         self.ctx_seq_tok: int = LIB.llama_n_ctx_seq(handle)
         self.batch_tok: int = LIB.llama_n_batch(handle)

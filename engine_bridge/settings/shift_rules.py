@@ -11,6 +11,8 @@ from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.problem import Problem, Rule, Severity
 
+# Types of keys that RoPE can be applied to where they lie.
+TURNABLE_TYPES = ("f32", "f16")
 # Positions of several dimensions (M-RoPE), of layers that differ, or of compressed blocks.
 _UNMOVABLE = frozenset(
     {"deepseek4", "paddleocr", "qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen4exp", "step35"}
@@ -51,4 +53,25 @@ def _is_windowed(config: EngineConfig, model: ModelFacts) -> bool:
     return pad_context_tok(model.window_tok * sharing + config.ubatch_tok) < cells
 
 
-SHIFT_RULES: tuple[Rule, ...] = (_memory_cannot_shift,)
+def has_rotation(head_dims_k: tuple[int, ...]) -> bool:
+    """Whether llama.cpp rotates quantised keys of such heads (``attn_rot_k``)."""
+    return len(head_dims_k) == 1 and head_dims_k[0] % 64 == 0
+
+
+def _keys_cannot_turn(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
+    """Keys are turned to their new positions, which not every type can be."""
+    name = config.cache_type_k
+    if model is None or not config.context_shift or name in TURNABLE_TYPES:
+        return None
+    if name != "bf16" and has_rotation(model.head_dims_k):
+        return None
+    return Problem(
+        ("cache_type_k", "context_shift"),
+        f"A {name} K cache of {model.name} cannot shift: llama.cpp cannot turn such keys to other "
+        "positions. A full slot still ends its answer. Set the K cache to f16.",
+        {"cache_type_k": "f16"},
+        Severity.WARNING,
+    )
+
+
+SHIFT_RULES: tuple[Rule, ...] = (_memory_cannot_shift, _keys_cannot_turn)

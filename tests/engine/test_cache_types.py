@@ -13,7 +13,8 @@ import pytest
 
 from engine_bridge.gguf_file import read_model
 from engine_bridge.settings.cache_type import CACHE_TYPES
-from engine_bridge.settings.rules import errors_of
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import errors_of, problems_of
 from tests.engine.children.cache_types import COMBINATIONS, config_of
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
@@ -62,3 +63,26 @@ def test_that_the_rules_refuse_what_the_library_refuses_and_no_more(
             wrong.append((combination, outcome, problems))
     assert not wrong
     assert 0 < sum(map(bool, outcomes)) < len(COMBINATIONS), "some are refused, some run"
+
+
+@pytest.mark.parametrize("head_dim", [32, 64])
+def test_that_a_shift_with_any_type_of_keys_is_survived(tmp_path: Path, head_dim: int) -> None:
+    """llama.cpp ends the process over bf16 keys, and over quantised ones that it did not rotate."""
+    path = write_tiny_llama(tmp_path / "tiny.gguf", TinyLlama(vocab_tok=512, head_dim=head_dim))
+    facts = read_model(path).facts
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engine.children.shift_types", path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert outcomes.keys() == CACHE_TYPES.keys()
+    for cache_type, (reason, dropped) in outcomes.items():
+        config = EngineConfig.from_values({"cache_type_k": cache_type, "context_shift": True})
+        cannot = [p for p in problems_of(config, facts) if "context_shift" in p.keys]
+        expected = ["context_full", "0"] if cannot else ["token_limit", "127"]
+        assert [reason, dropped] == expected, cache_type
+    assert ["token_limit", "127"] in outcomes.values()

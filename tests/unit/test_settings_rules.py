@@ -166,6 +166,18 @@ CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
     ),
     ("context_shift", {"context_shift": True}, _model(is_recurrent=True), Severity.WARNING),
     ("context_shift", {"context_shift": True}, _model(architecture="qwen2vl"), Severity.WARNING),
+    (
+        "cache_type_k",
+        {"context_shift": True, "cache_type_k": "bf16"},
+        _model(),
+        Severity.WARNING,
+    ),
+    (
+        "cache_type_k",
+        {"context_shift": True, "cache_type_k": "q8_0"},
+        _model(head_dim=96),
+        Severity.WARNING,
+    ),
     ("context_shift", {"context_shift": True}, _model(window_tok=1024), Severity.WARNING),
     ("cache_reuse_tok", {"cache_reuse_tok": 64}, _model(window_tok=1024), Severity.WARNING),
     ("cache_reuse_tok", {"cache_reuse_tok": 64, "cache_prompt": False}, None, Severity.WARNING),
