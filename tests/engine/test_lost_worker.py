@@ -108,7 +108,7 @@ def test_that_a_lost_worker_is_named_and_the_rest_goes_on(
 
 
 def test_that_a_change_of_workers_is_planned_and_applied_while_a_model_runs(
-    witness: Witness, workers: list[LentCpu], tiny_chat_path: Path
+    witness: Witness, workers: list[LentCpu], tiny_chat_path: Path, few_words_path: Path
 ) -> None:
     first, second = workers
     client = witness.client
@@ -124,6 +124,12 @@ def test_that_a_change_of_workers_is_planned_and_applied_while_a_model_runs(
         witness.wait_until(lambda: bool(witness.of_kind(PlanReady)))
         plan = _last(witness, PlanReady).plan
         assert [device.name for device in plan.devices if device.needed] == names
+    # Another file on the worker that the engine holds: nobody else could ask it.
+    witness.events.clear()
+    client.plan(_config(few_words_path, [first]))
+    witness.wait_until(lambda: bool(witness.of_kind(PlanReady)))
+    devices = _last(witness, PlanReady).plan.devices
+    assert [device.name for device in devices if device.needed] == ["RPC0", "CPU"]
     client.send(Load(2, _config(tiny_chat_path, [second])))
     witness.wait_until(lambda: bool(witness.of_kind(Applied)))
     devices = _last(witness, Applied).memory.devices
