@@ -119,14 +119,16 @@ def death_by_exit(
     sentence = f"The engine ended with exit code {exit_code} while {doing}."
     if not exit_code:
         sentence = f"The engine ended by itself while {doing}."
+    fault = _fault_in(stderr) if exit_code else None
+    why = f"{fault.sentence} {_SMALLER}" if fault is not None else ""
     return DeathReason(
         DeathKind.EXITED,
-        _joined(sentence, _quoted(stderr), _GO_ON),
+        _joined(sentence, why, _quoted(stderr), _GO_ON),
         doing,
         exit_code=exit_code,
         stderr=tuple(stderr),
         lost_request_ids=lost_request_ids,
-        fault=_fault_in(stderr) if exit_code else None,
+        fault=fault,
     )
 
 

@@ -110,5 +110,7 @@ def test_that_only_a_short_memory_explains_a_kill() -> None:
 
 def test_that_an_engine_that_leaves_for_memory_says_so() -> None:
     line = "libgomp: Thread creation failed: Resource temporarily unavailable"
-    assert death_by_exit(1, "generating", (line,), ()).fault == MemoryFault()
+    death = death_by_exit(1, "generating", (line,), ())
+    assert death.fault == MemoryFault()
+    assert "Memory ran out" in death.sentence
     assert death_by_exit(0, "generating", (line,), ()).fault is None
