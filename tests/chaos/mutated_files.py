@@ -227,7 +227,9 @@ class _Try:
         self.longest_s = max(self.longest_s, until(is_done, what, limit_s))
 
     def _plan(self) -> None:
-        client = self._window.desk.client
+        client, session = self._window.desk.client, self._window.desk.session
+        # The newest question wins: one of the session's own would take this one's place.
+        until(lambda: not session.is_planning, "the session's own plan")
         answers: list[PlanReady | Refused] = []
 
         def take(event: Any) -> None:
