@@ -20,6 +20,8 @@ _BUFFER = re.compile(r"failed to allocate (?!output)(\S+) buffer of size (\d+)")
 # ggml/src/ggml.c, for whatever lies in host memory; the line above follows where it is a buffer.
 _HOST_BYTES = re.compile(r"insufficient memory \(attempted to allocate +([\d.]+) MB\)")
 _OUTPUT = re.compile(r"failed to allocate output buffer of size ([\d.]+) MiB")
+# ggml_cuda_error in ggml/src/ggml-cuda/ggml-cuda.cu, which aborts.
+_CURRENT = re.compile(r"current device: (\d+)")
 # What the buffer was for, from the lines of src/llama-*.cpp that follow.
 _USES: tuple[tuple[str, Use], ...] = (
     ("buffer for kv cache", "kv"),
@@ -95,7 +97,15 @@ def fault_in(lines: Sequence[str]) -> MemoryFault | None:
         for line in lines:
             if found := pattern.search(line):
                 return MemoryFault(HOST, use, round(float(found[1]) * _MIB))
-    return MemoryFault(HOST, use)
+    return MemoryFault(_board_in(lines) or HOST, use)
+
+
+def _board_in(lines: Sequence[str]) -> str:
+    """The board whose driver ended the process, or the empty string."""
+    if not any("cuda" in line.lower() for line in lines):
+        return ""
+    found = next((found for line in lines if (found := _CURRENT.search(line))), None)
+    return f"CUDA{found[1] if found else 0}"
 
 
 def _size_text(size: int) -> str:

@@ -21,6 +21,8 @@ def test_that_the_telling_line_of_stderr_is_quoted() -> None:
     assert death.kind is DeathKind.EXITED
     assert death.sentence == (
         "The engine ended with exit code 1 while loading x.gguf. "
+        "Memory ran out: a buffer did not fit into the memory of CUDA0. "
+        "Try a smaller context, fewer slots or a quantised cache. "
         "It said: “ggml_cuda: out of memory”. "
         "Your conversations are kept; restart the engine to go on."
     )

@@ -55,6 +55,10 @@ BAD_ALLOC = ("terminate called after throwing an instance of 'std::bad_alloc'",)
             MemoryFault("CPU", "weights"),
         ),
         (BAD_ALLOC, MemoryFault("CPU")),
+        (
+            ("CUDA error: out of memory", "  current device: 1, in function alloc at x.cu:1"),
+            MemoryFault("CUDA1"),
+        ),
         (("libgomp: Thread creation failed: Resource temporarily unavailable",), MemoryFault()),
     ],
 )
