@@ -65,7 +65,7 @@ def test_that_prompts_differ_between_streams_and_runs_but_not_between_programs()
     first, again, other = (random_work(3, 16, 4, 1000, seed) for seed in (1, 1, 2))
     assert first == again
     assert len({*first.prompts, *other.prompts}) == 6
-    assert all(250 <= token < 750 for prompt in first.prompts for token in prompt)
+    assert all(250 <= int(token) < 750 for prompt in first.prompts for token in prompt)
 
 
 def test_that_pairs_alternate_who_goes_first_and_warm_ups_do_not_count() -> None:
