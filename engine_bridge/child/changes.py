@@ -10,6 +10,7 @@ from typing import Any
 
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.engine import Engine, EngineLostError, WeightsMoveError
+from engine_bridge.child.heap import give_back
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.loader import Loaded, LoadEnded, LoadJob, RoomWanted
 from engine_bridge.child.reports import Reports
@@ -295,6 +296,8 @@ class Changes:
             )
         )
         self._reports.note_change()
+        if cost is not Applies.LIVE:
+            give_back()
 
     def _refuse(
         self, command: Load | Apply, problem: Problem, *, is_cancelled: bool = False
