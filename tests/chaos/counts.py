@@ -29,7 +29,7 @@ class Counts:
     disks: int
 
 
-USUAL = Counts(15, 6, 60, 60.0, 1, 10.0, 1)
+USUAL = Counts(15, 6, 100, 60.0, 1, 10.0, 1)
 FULL = Counts(100, 50, 1_000, 1_200.0, 5, 10.0, 5)
 
 
