@@ -5,6 +5,8 @@ Knows how to ask llama.cpp for a dry run; what fits is the planner's question.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from engine_bridge.child.allocated import effective_of, mtp_shape, output_bytes_of
@@ -68,7 +70,7 @@ class DryModel:
         context, flash = self._create(config)
         try:
             attach_mtp(context, config, quiet=True)
-            rows = context.memory_breakdown()
+            rows = self._as_reserved(context.memory_breakdown(), config)
             shape = shape_of(
                 self._as_loaded(rows, config),
                 output_bytes=output_bytes_of(context),
@@ -93,6 +95,21 @@ class DryModel:
         context = Context.create(self._model, config, quiet=known is not None)
         flash = self._flash.setdefault(key, context.flash_attn)
         return context, flash
+
+    def _as_reserved(
+        self, rows: tuple[BufferBytes, ...], config: EngineConfig
+    ) -> tuple[BufferBytes, ...]:
+        """What is computed in, where a token of every slot is more than a micro-batch.
+
+        A load reserves room for that step as well; a dry run counts the micro-batch alone
+        (``sched_reserve`` in src/llama-context.cpp).
+        """
+        if config.ubatch_tok >= config.slots:
+            return rows
+        context, _ = self._create(msgspec.structs.replace(config, ubatch_tok=config.slots))
+        step = {row.buffer: row.compute for row in context.memory_breakdown()}
+        context.close()
+        return tuple(replace(row, compute=max(row.compute, step[row.buffer])) for row in rows)
 
     def _as_loaded(
         self, rows: tuple[BufferBytes, ...], config: EngineConfig

@@ -16,7 +16,8 @@ _VOCAB_TOK = 512
 
 # Each writes its model to a path; heads are multiples of a cache block where nothing else is said.
 KINDS: dict[str, Callable[[Path], Path]] = {
-    "llama": lambda path: write_tiny_llama(path, TinyLlama(vocab_tok=_VOCAB_TOK, head_dim=64)),
+    # Of many tokens, so that a row of logits counts.
+    "llama": lambda path: write_tiny_llama(path, TinyLlama(vocab_tok=8_192, head_dim=64)),
     "head-80": lambda path: write_tiny_llama(path, TinyLlama(vocab_tok=_VOCAB_TOK, head_dim=80)),
     "head-40": lambda path: write_tiny_llama(path, TinyLlama(vocab_tok=_VOCAB_TOK, head_dim=40)),
     "gemma3": lambda path: write_tiny_window(path, TinyWindow(head_dim=32)),
