@@ -23,6 +23,9 @@ from widgets.theme import set_role
 _MAX_LINES, _MAX_OPTIONS = 6, 12
 _FRAME_PX = 2
 _MORE = "…"
+# What stands for a line feed of the command itself, such as a grammar holds; the first of them
+# that the command does not use.
+_LINE_FEEDS = "↵⏎¶"
 
 
 class CommandView(QPlainTextEdit):
@@ -38,6 +41,7 @@ class CommandView(QPlainTextEdit):
         """Make an empty view of one line."""
         super().__init__(parent)
         self._command = self._listed = ""
+        self._line_feed = _LINE_FEEDS[0]
         self._has_overflow = False
         self._is_wrapped = self._is_listed = False
         set_role(self, "command")
@@ -64,6 +68,7 @@ class CommandView(QPlainTextEdit):
         """
         if (text, listed) != (self._command, self._listed):
             self._command, self._listed = text, listed
+            self._line_feed = next((mark for mark in _LINE_FEEDS if mark not in text), "")
             self._measure()
 
     def command(self) -> str:
@@ -106,7 +111,11 @@ class CommandView(QPlainTextEdit):
         """What is selected as it stands in the command, without the breaks made here."""
         data = QMimeData()
         selected = self.textCursor().selection().toPlainText()
-        data.setText(selected if self._shows_list() else "".join(selected.split("\n")))
+        if not self._shows_list():
+            selected = "".join(selected.split("\n"))
+            if self._line_feed:
+                selected = selected.replace(self._line_feed, "\n")
+        data.setText(selected)
         return data
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -172,14 +181,14 @@ class CommandView(QPlainTextEdit):
 
     def _lines(self) -> list[str]:
         if not self._is_wrapped or not self._command:
-            return [self._command]
+            return [self._in_one_line()]
         if self._shows_list():
             return self._listed.split("\n")
         # Only at spaces, and with every character kept: "--flag" is one word, and quoted spaces
         # belong to a path.
         per_line = int(self._room_px() / max(1.0, self._character_px()))
         lines = textwrap.wrap(
-            self._command,
+            self._in_one_line(),
             max(1, per_line),
             expand_tabs=False,
             replace_whitespace=False,
@@ -188,11 +197,15 @@ class CommandView(QPlainTextEdit):
         )
         return _with_spaces_behind(lines)
 
+    def _in_one_line(self) -> str:
+        """The command, its own line feeds as a mark: they are no breaks made here."""
+        return self._command.replace("\n", self._line_feed or " ")
+
     def _shows_list(self) -> bool:
         return self._is_wrapped and self._is_listed and bool(self._listed)
 
     def _text_px(self) -> int:
-        return self.fontMetrics().horizontalAdvance(self._command)
+        return self.fontMetrics().horizontalAdvance(self._in_one_line())
 
     def _character_px(self) -> float:
         return QFontMetricsF(self.font()).horizontalAdvance("m")

@@ -281,3 +281,19 @@ def test_that_each_option_can_have_a_line_of_its_own_and_is_copied_so(bar: Comma
     child(bar, QToolButton).click()
     bar.copy()
     assert QGuiApplication.clipboard().text() == LONG
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_that_lines_of_a_grammar_stay_in_the_one_line_and_are_copied_as_lines(
+    bar: CommandBar, is_wrapped: bool
+) -> None:
+    bar.set_export(SHORT, (), {})
+    QApplication.processEvents()
+    height = view(bar).height()
+    command = f"{LONG} --grammar 'root ::= a\na ::= \"↵\"\n'"
+    bar.set_export(command, (), {})
+    view(bar).set_wrapped(is_wrapped)
+    QApplication.processEvents()
+    assert is_wrapped or (view(bar).blockCount(), view(bar).height()) == (1, height)
+    view(bar).selectAll()
+    assert view(bar).createMimeDataFromSelection().text() == command
