@@ -11,7 +11,7 @@ from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_rules import CACHE_RULES
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
-from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.domain import DomainError, ListDomain, Value
 from engine_bridge.settings.draft_rules import DRAFT_RULES
 from engine_bridge.settings.ngram_rules import NGRAM_RULES
 from engine_bridge.settings.placement_rules import PLACEMENT_RULES
@@ -66,14 +66,22 @@ def repaired(config: EngineConfig, problem: Problem) -> EngineConfig:
 
 def repair_words(problem: Problem) -> str:
     """What the repair of ``problem`` does, for a button: ``Set Flash attention to auto``."""
-    parts = [f"{BY_KEY[key].label} to {_value_words(key, v)}" for key, v in problem.fix.items()]
-    return f"Set {' and '.join(parts)}" if parts else ""
+    cleared = [BY_KEY[key].label for key, value in problem.fix.items() if value == ""]
+    parts = [
+        f"{BY_KEY[key].label} to {_value_words(key, value)}"
+        for key, value in problem.fix.items()
+        if value != ""
+    ]
+    words = [f"Set {' and '.join(parts)}"] if parts else []
+    words += [f"Clear {' and '.join(cleared)}"] if cleared else []
+    return ", ".join(words)
 
 
 def _value_words(key: str, value: Value) -> str:
-    if value == ():
+    domain = BY_KEY[key].domain
+    if value == () and isinstance(domain, ListDomain):
         return "off"  # as the control calls an empty list
-    return f"{value:,}" if type(value) is int else BY_KEY[key].domain.format(value)
+    return f"{value:,}" if type(value) is int else domain.format(value)
 
 
 def _outside_domain(config: EngineConfig) -> tuple[Problem, ...]:

@@ -313,3 +313,10 @@ def test_that_removing_the_draft_model_keeps_the_other_drafts() -> None:
 def test_that_a_repair_calls_no_drafts_what_the_control_calls_them() -> None:
     (problem,) = errors_of(EngineConfig(spec_types=("draft-simple",)))
     assert repair_words(problem) == "Set Drafts to off"
+
+
+def test_that_a_repair_names_what_an_empty_value_is_or_clears_it() -> None:
+    written = Problem(("json_schema",), "", {"json_schema": ""})
+    assert repair_words(written) == "Clear JSON schema"
+    assert repair_words(Problem(("devices",), "", {"devices": ()})) == "Set Devices to all"
+    assert repair_words(Problem(("lora",), "", {"lora": ()})) == "Set LoRA adapters to none"
