@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from engine_bridge.settings.table import BY_KEY
 from resources.tokens import LIGHT
+from widgets.items_control import ItemsControl
 from widgets.setting_row import SettingRow
 from widgets.text_control import TextControl, WordsControl
 from widgets.text_dialog import TextDialog
@@ -67,7 +68,7 @@ def test_that_a_list_is_typed_and_stays_as_it_is_read(
 ) -> None:
     row = make(key)
     seen = _changes(row)
-    assert isinstance(row.control, WordsControl)
+    assert isinstance(row.control, WordsControl | ItemsControl)
     field = row.control.field
     field.setFocus()
     field.selectAll()
@@ -80,7 +81,7 @@ def test_that_a_list_is_typed_and_stays_as_it_is_read(
 def test_that_a_word_that_is_none_of_the_list_s_is_refused_in_a_sentence(make: Make) -> None:
     row = make("logit_bias")
     seen = _changes(row)
-    assert isinstance(row.control, WordsControl)
+    assert isinstance(row.control, ItemsControl)
     QTest.keyClicks(row.control.field, "hello")
     QTest.keyClick(row.control.field, Qt.Key.Key_Return)
     assert seen == []
