@@ -15,6 +15,9 @@ from widgets.theme import set_role
 # The text is checked once its writer pauses.
 _CHECK_DELAY_MS = 250
 _WIDTH_PX, _HEIGHT_PX = 140 * STEP_PX, 105 * STEP_PX
+_NOT_TAKEN = "What you wrote is not taken yet. Once more throws it away; {keys} takes it."
+_NOT_TAKEN_FAULTY = "What you wrote is faulty and not taken. Once more throws it away."
+_CANCEL, _DISCARD = "Cancel", "Discard"
 
 
 class TextDialog(QDialog):
@@ -32,6 +35,8 @@ class TextDialog(QDialog):
         """Ask for a text of ``domain`` under the name ``label``; ``about`` says what for."""
         super().__init__(parent)
         self._domain = domain
+        self._begun_with = ""
+        self._has_warned = False
         self.setWindowTitle(label)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._about = _words("muted")
@@ -46,6 +51,7 @@ class TextDialog(QDialog):
         standard = QDialogButtonBox.StandardButton
         self.ok_button = self._buttons.addButton(standard.Ok)
         self.cancel_button = self._buttons.addButton(standard.Cancel)
+        self.cancel_button.setText(_CANCEL)
         reset = QDialogButtonBox.ButtonRole.ResetRole
         self.clear_button = self._buttons.addButton("Clear", reset)
         self.example_button = QPushButton("Insert the example", self)
@@ -61,6 +67,7 @@ class TextDialog(QDialog):
 
     def set_text(self, text: str) -> None:
         """Begin with ``text``."""
+        self._begun_with = text
         self.editor.setPlainText(text)
         self._check()
 
@@ -79,6 +86,16 @@ class TextDialog(QDialog):
             self.text_accepted.emit(self.text())
             super().accept()
 
+    def reject(self) -> None:
+        """Close; what was written since goes only when asked for a second time."""
+        if self.editor.toPlainText() == self._begun_with or self._has_warned:
+            super().reject()
+            return
+        sentence = _NOT_TAKEN if self._check() else _NOT_TAKEN_FAULTY
+        self._has_warned = True
+        self._show_fault(sentence.format(keys=self._accept_keys()))
+        self.cancel_button.setText(_DISCARD)
+
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*[PANEL_PADDING_PX] * 4)
@@ -95,12 +112,17 @@ class TextDialog(QDialog):
         self.clear_button.clicked.connect(lambda: self._replace(""))
         self.example_button.clicked.connect(lambda: self._replace(self._domain.example))
         self.editor.textChanged.connect(self._timer.start)
+        self.editor.textChanged.connect(self._forget_warning)
         self.editor.paste_refused.connect(self._show_fault)
         self._timer.timeout.connect(self._check)
         # Enter is a new line of the text.
         for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             QShortcut(QKeySequence(Qt.Modifier.CTRL | key), self, self.accept)
-        self.ok_button.setToolTip("Ctrl+Enter")
+        self.ok_button.setToolTip(self._accept_keys())
+
+    def _accept_keys(self) -> str:
+        keys = QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Enter)
+        return keys.toString(QKeySequence.SequenceFormat.NativeText)
 
     def _replace(self, text: str) -> None:
         cursor = self.editor.textCursor()
@@ -112,6 +134,7 @@ class TextDialog(QDialog):
     def _check(self) -> bool:
         """Whether the text may be accepted; says what is wrong where not."""
         self._timer.stop()
+        self._forget_warning()
         line, fault = 0, ""
         text = self.text()
         try:
@@ -128,6 +151,11 @@ class TextDialog(QDialog):
         self.clear_button.setEnabled(bool(text))
         self.example_button.setEnabled(not text)
         return not fault
+
+    def _forget_warning(self) -> None:
+        if self._has_warned:
+            self._has_warned = False
+            self.cancel_button.setText(_CANCEL)
 
     def _show_fault(self, fault: str) -> None:
         # The line keeps its place, so that the text does not jump while it is written.

@@ -13,6 +13,12 @@ from engine_bridge.settings.gbnf import TextFault
 # The converter calls itself for what stands in a part, and Python allows a thousand calls.
 _MOST_DEEP = 60
 
+# What Python's reader says in words that want a place behind them.
+_JSON_FAULTS = {
+    "Unterminated string starting at": "the closing quote is missing",
+    "Extra data": "something stands behind its end",
+}
+
 
 def fault_in(text: str) -> TextFault | None:
     """What is wrong with the JSON schema ``text``; None where it can become a grammar.
@@ -24,7 +30,8 @@ def fault_in(text: str) -> TextFault | None:
     try:
         schema = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        return TextFault(error.lineno, error.colno, f"this is no JSON: {error.msg}")
+        what = _JSON_FAULTS.get(error.msg, error.msg)
+        return TextFault(error.lineno, error.colno, f"this is no JSON: {what}")
     except (RecursionError, ValueError) as error:
         return TextFault(1, 1, f"this is no JSON that can be read: {error}")
     what = _fault_of(schema)

@@ -153,3 +153,30 @@ def test_that_both_say_their_names(make: Make) -> None:
     row.set_value(GRAMMAR)
     assert "root ::= answer, 2 lines" in row.control.main.accessibleDescription()
     dialog.reject()
+
+
+def test_that_what_was_written_goes_only_when_asked_twice(make: Make) -> None:
+    row = make("grammar")
+    dialog = _opened(row)
+    dialog.editor.setPlainText(GRAMMAR)
+    QTest.keyClick(dialog.editor, Qt.Key.Key_Escape)
+    assert dialog.isVisible()
+    assert "not taken yet" in dialog.fault_label.text()
+    assert dialog.cancel_button.text() == "Discard"
+    QTest.keyClicks(dialog.editor, "# more")
+    dialog.reject()
+    assert dialog.isVisible()
+    QTest.mouseClick(dialog.cancel_button, LEFT)
+    assert isinstance(row.control, TextControl)
+    assert row.control.dialog is None
+    assert row.value() == ""
+
+
+def test_that_an_unchanged_text_is_left_at_once(make: Make) -> None:
+    row = make("grammar")
+    row.set_value(GRAMMAR)
+    dialog = _opened(row)
+    QTest.keyClick(dialog.editor, Qt.Key.Key_Escape)
+    assert isinstance(row.control, TextControl)
+    assert row.control.dialog is None
+    assert row.value() == GRAMMAR
