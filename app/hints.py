@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.cache_words import CACHE_WORDS
 from app.figures import bytes_text
+from app.placement_words import NEEDS_A_BOARD, OF_BOARDS, PLACEMENT_WORDS
 from app.sampler_words import SAMPLER_WORDS
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
@@ -20,6 +22,8 @@ from engine_bridge.settings.table import BY_KEY
 _NO_DRAFT_MODEL = "takes effect once a draft model drafts"
 # Below this checking a draft rarely pays for making it.
 _POOR_ACCEPTANCE = 0.2
+# These say themselves where layers are while there is no board.
+_TELL_WITHOUT_BOARD = ("n_gpu_layers", "draft_n_gpu_layers")
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,13 @@ class Situation:
     acceptance: float | None = None
 
 
+Writer = Callable[[Situation], str]
+
+
 def hint_for(key: str, situation: Situation) -> str:
     """The line under the setting ``key``; its help's first sentence where nothing is special."""
+    if key in OF_BOARDS and key not in _TELL_WITHOUT_BOARD and not situation.has_gpu:
+        return NEEDS_A_BOARD
     writer = _WRITERS.get(key)
     words = writer(situation) if writer else ""
     return words or BY_KEY[key].help.split(". ")[0].rstrip(".") + "."
@@ -133,12 +142,6 @@ def _shift(s: Situation) -> str:
     return f"a full slot drops {max(0, cap_tok - keep_tok) // 2:,} of its {cap_tok:,} tokens"
 
 
-def _kept(s: Situation) -> str:
-    if not s.config.context_shift:
-        return "takes effect with the context shift"
-    return "the whole prompt stays" if s.config.keep_tok < 0 else ""
-
-
 def _drafts(s: Situation) -> str:
     if not s.config.spec_types:
         return "off: one token a pass"
@@ -157,9 +160,18 @@ def _of_ngrams(key: str, words: Callable[[Situation], str]) -> Callable[[Situati
     def written(s: Situation) -> str:
         if kinds_that_use(key, s.config.spec_types):
             return words(s)
-        return f"takes effect once {' or '.join(KINDS_OF_KEY[key])} drafts"
+        return _waits_for_kinds(KINDS_OF_KEY[key])
 
     return written
+
+
+def _waits_for_kinds(kinds: tuple[str, ...]) -> str:
+    if len(kinds) == 1:
+        return f"takes effect once {kinds[0]} drafts"
+    # One of the long names says how the others begin.
+    first, *others = kinds
+    short = [kind.removeprefix("ngram") for kind in others]
+    return f"takes effect with {', '.join([first, *short[:-1]])} or {short[-1]}"
 
 
 def _at_most(key: str) -> Callable[[Situation], str]:
@@ -235,6 +247,10 @@ def _off_at(key: str, off: float, words: str) -> Callable[[Situation], str]:
     return lambda s: words if getattr(s.config, key) == off else ""
 
 
+def _of_model(words: Callable[[EngineConfig, ModelFacts | None], str]) -> Writer:
+    return lambda s: words(s.config, s.model)
+
+
 def _of_sampler(key: str) -> Callable[[Situation], str]:
     return lambda s: SAMPLER_WORDS[key](s.config)
 
@@ -250,7 +266,7 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "cache_type_v": _cache("cache_type_v"),
     "flash_attn": _flash,
     "context_shift": _shift,
-    "keep_tok": _kept,
+    **{key: _of_model(words) for key, words in CACHE_WORDS.items()},
     "spec_types": _drafts,
     "ngram_size_m": _of_ngrams("ngram_size_m", _at_most("ngram_size_m")),
     "ngram_size_n": _of_ngrams("ngram_size_n", lambda s: ""),
@@ -264,6 +280,7 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "draft_n_gpu_layers": _of_the_draft(_draft_layers),
     "draft_cache_type_k": _of_the_draft(_cache("draft_cache_type_k")),
     "draft_cache_type_v": _of_the_draft(_cache("draft_cache_type_v")),
+    **{key: _of_model(words) for key, words in PLACEMENT_WORDS.items()},
     "n_gpu_layers": _layers,
     "threads": _threads("threads"),
     "threads_batch": _threads("threads_batch"),

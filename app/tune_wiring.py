@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
+from app.cache_words import CACHE_DEPENDENT
 from app.command_wiring import CommandWiring
 from app.desk import Desk
 from app.hints import Situation, hint_for
+from app.placement_words import OF_BOARDS, leaves_layers_to_auto
 from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
@@ -38,7 +40,7 @@ def _drafts_by(key: str) -> Callable[[EngineConfig], bool]:
 
 # Settings that say nothing while another one is off.
 _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
-    "fit_margin_mib": lambda config: "auto" in (config.n_gpu_layers, config.draft_n_gpu_layers),
+    "fit_margin_mib": leaves_layers_to_auto,
     "ctx_total_tok": lambda config: config.kv_unified,
     **{key: _drafts_by(key) for key in KINDS_OF_KEY},
     **{
@@ -46,6 +48,7 @@ _DEPENDENT: dict[str, Callable[[EngineConfig], bool]] = {
         for setting in SETTINGS
         if setting.group is Group.DRAFT
     },
+    **CACHE_DEPENDENT,
     **SAMPLER_DEPENDENT,
 }
 # One refresh serves all signals that come together when something changes.
@@ -177,9 +180,7 @@ class TuneWiring(QObject):
         enabled = {setting.key for setting in SETTINGS}
         enabled -= {key for key, counts in _DEPENDENT.items() if not counts(candidate)}
         if not self._desk.has_boards:
-            enabled -= {"n_gpu_layers", "fit_margin_mib", "draft_n_gpu_layers"}
-            enabled -= {"kv_offload", "op_offload", "no_host", "n_cpu_moe", "cpu_moe", "n_cpu_ffn"}
-            enabled -= {"split_mode", "tensor_split", "main_gpu"}
+            enabled -= OF_BOARDS
         return enabled
 
     def _refresh_memory(self) -> None:

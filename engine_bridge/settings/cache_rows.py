@@ -84,9 +84,9 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.CACHE,
-        "When a slot is full while it answers, drop the older half of its tokens and go on instead "
-        "of ending the answer. The model no longer knows what was dropped; an answer without a "
-        "limit can then go on for ever.",
+        "Makes room in a full slot by dropping old tokens. The older half goes and the answer goes "
+        "on instead of ending: for chats without an end. The model no longer knows what was "
+        "dropped; an answer without a limit can go on for ever.",
     ),
     Setting(
         "keep_tok",
@@ -96,8 +96,8 @@ CACHES: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.CACHE,
-        "Tokens at the beginning that a context shift never drops, such as a system prompt. −1 "
-        "keeps the whole prompt.",
+        "Tokens at the beginning that a shift never drops. As many as the system prompt has keep "
+        "the model in its role; −1 keeps the whole prompt.",
         "tok",
     ),
 )

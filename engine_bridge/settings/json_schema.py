@@ -30,8 +30,8 @@ def fault_in(text: str) -> TextFault | None:
     try:
         schema = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        what = _JSON_FAULTS.get(error.msg, error.msg)
-        return TextFault(error.lineno, error.colno, f"this is no JSON: {what}")
+        why = _JSON_FAULTS.get(error.msg, error.msg)
+        return TextFault(error.lineno, error.colno, f"this is no JSON: {why}")
     except (RecursionError, ValueError) as error:
         return TextFault(1, 1, f"this is no JSON that can be read: {error}")
     what = _fault_of(schema)
