@@ -65,7 +65,7 @@ def _refusal(path: str, model: ModelFacts) -> str:
     try:
         header = _header(path)
     except (GgufError, OSError) as error:
-        return f"The LoRA adapter {name} cannot be read: {error}"
+        return f"The LoRA adapter {name} cannot be read: {_why_unread(error)}"
     if header.text("general.type") != "adapter" or header.text("adapter.type") != "lora":
         return f"{name} is no LoRA adapter in GGUF. Choose another file, or convert the adapter."
     architecture = header.text("general.architecture")
@@ -80,6 +80,15 @@ def _refusal(path: str, model: ModelFacts) -> str:
             "does not do. Choose a plain adapter."
         )
     return ""
+
+
+def _why_unread(error: GgufError | OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return (
+            "there is no such file, or its drive is not connected. Write its whole path, or leave "
+            "it out."
+        )
+    return f"{error.strerror or error}." if isinstance(error, OSError) else str(error)
 
 
 def _header(path: str) -> Header:

@@ -299,6 +299,7 @@ QLabel[role="badge"], QLabel[role="badge-warning"] {{
     padding: 0 {STEP_PX + 2}px; font-size: {body_pt * SMALL_SCALE:.2f}pt;
 }}
 QLabel[role="badge-warning"] {{ color: {p.warning}; border-color: {p.warning}; }}
+QLabel[role="badge-warning"]:disabled {{ color: {p.muted}; border-color: {p.line}; }}
 """
 
 

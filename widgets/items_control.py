@@ -18,6 +18,8 @@ from widgets.value_field import ValueField
 
 # What stands for a path that is too long: its end says which file it is.
 _TAIL_CHARACTERS = 40
+# A list that is no longer stands beside the name itself; of a longer one it says how many.
+_SHORT_CHARACTERS = 10
 
 
 class ItemsControl(Control):
@@ -29,7 +31,9 @@ class ItemsControl(Control):
         assert isinstance(setting.domain, ItemsDomain)
         self._domain = setting.domain
         self.field = _WideField(setting.domain.parse, parent)
-        self.field.setPlaceholderText(f"such as {setting.domain.examples[0]}")
+        # One number of several says nothing of how they are written.
+        shown = setting.domain.examples[: 2 if setting.domain.repeats else 1]
+        self.field.setPlaceholderText(f"such as {setting.domain.format(shown)}")
         self.label = ElidedLabel("", parent)
         self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -49,7 +53,13 @@ class ItemsControl(Control):
         text = self._domain.format(items) if items else ""
         self.field.set_texts(text, text, _brief(items))
         self.field.setToolTip("\n".join(items))
-        self.label.set_text(str(len(items)) if items else self._domain.empty)
+        self.label.set_text(self._summary(items))
+
+    def _summary(self, items: tuple[str, ...]) -> str:
+        whole = self._domain.format(items)
+        if len(whole) <= _SHORT_CHARACTERS:
+            return whole
+        return "1 entry" if len(items) == 1 else f"{len(items)} entries"
 
     def _on_entered(self, value: Value) -> None:
         if value != self._value:

@@ -124,10 +124,9 @@ def devices_of(config: EngineConfig, ggml: Ggml) -> tuple[int, ...]:
     by_name = {n: h for n, h in by_name.items() if ggml.kind_of(h) != "cpu"}
     for name in config.devices:
         if name not in by_name:
-            there = ", ".join(by_name) or "none"
-            raise PlacementError(
-                "devices", f"There is no device {name!r} here; there are: {there}. Choose others."
-            )
+            there = ", ".join(by_name)
+            ways = f"there are: {there}. Choose others." if there else "nor any other but the CPU."
+            raise PlacementError("devices", f"There is no device {name!r} here; {ways}")
     return tuple(by_name[name] for name in config.devices)
 
 

@@ -129,6 +129,7 @@ def test_that_a_foreign_adapter_is_refused_and_the_model_goes_on(
         assert isinstance(refused, Refused)
         assert refused.problem.keys == ("lora",)
         assert words in refused.problem.message
+        assert "Errno" not in refused.problem.message
         assert refused.problem.fix == {"lora": ()}
         assert _text(desk) == before
         number = desk.number()

@@ -37,7 +37,7 @@ def test_that_typed_items_become_a_list(row: SettingRow, qtbot: QtBot) -> None:
     with qtbot.waitSignal(row.changed) as told:
         QTest.keyClick(control.field, Qt.Key.Key_Return)
     assert told.args == ["rpc_servers", ("127.0.0.1:1", "other:2")]
-    assert control.label.full_text() == "2"
+    assert control.label.full_text() == "2 entries"
     assert control.field.toolTip() == "127.0.0.1:1\nother:2"
 
 
@@ -57,7 +57,19 @@ def test_that_many_items_are_shortened_where_there_is_no_room(row: SettingRow) -
     _field(row).field.clearFocus()  # with it, the whole list stands there to be edited
     row.set_value(workers)
     assert _field(row).field.text().endswith("and 8 more")
-    assert _field(row).label.full_text() == "9"
+    assert _field(row).label.full_text() == "9 entries"
     row.set_value(())
     assert _field(row).field.text() == ""
     assert _field(row).label.full_text() == "none"
+
+
+def test_that_a_short_list_is_named_and_an_example_shows_its_commas(qtbot: QtBot) -> None:
+    rows = {key: SettingRow(BY_KEY[key]) for key in ("devices", "tensor_split")}
+    for row in rows.values():
+        qtbot.addWidget(row)
+    # That no device is to be used must not read as one device.
+    rows["devices"].set_value(("none",))
+    assert _field(rows["devices"]).label.full_text() == "none"
+    assert _field(rows["tensor_split"]).field.placeholderText() == "such as 3,1"
+    rows["tensor_split"].set_value(("3", "1"))
+    assert _field(rows["tensor_split"]).label.full_text() == "3,1"
