@@ -31,7 +31,8 @@ _UBATCHES_TOK = (1, 2, 3, 7, 31, 32, 100, 512, 1_000, 2_048)
 _SAMPLE = 48
 _SAMPLE_OF_REAL = 16
 # Steps up to this are computed: of the zoo, and of real models, which take their time.
-_COMPUTED_TOK, _COMPUTED_OF_REAL_TOK = 256, 8
+_COMPUTED_TOK, _COMPUTED_OF_REAL_TOK = 256, 32
+_USUAL_UBATCH_TOK = 31
 _NO_ROOM = 1
 # Of one slot of the hybrid: 2 layers × 128 channels × (3 − 1) values × 4 bytes.
 _STATE_BYTES = 2 * 128 * 2 * 4
@@ -81,7 +82,8 @@ def _really(
     context = Context.create(model, config)
     try:
         count = max(1, min(config.ubatch_tok, context.batch_tok // context.sequences))
-        if count * context.sequences <= computed_tok:
+        # One of few tokens is given some KiB more when first it runs, in one load of a thousand.
+        if config.ubatch_tok >= _USUAL_UBATCH_TOK and count * context.sequences <= computed_tok:
             _compute(context, count)
         return allocated(context, config, 0.0, recurrent_bytes)
     finally:
