@@ -22,9 +22,10 @@ from tests.chaos.tally import Tally
 
 _MARK = "TUNEDECK_CHAOS_MARK"
 _GONE_WITHIN_S = 2.0
-# From its start to the end of the first load on two cores, and some seconds of running.
-_LONGEST_LIFE_S = 5.0
+# From the start of the engine to the end of its first load on two cores, and some running.
+_LONGEST_LIFE_S = 3.0
 _LOOK_S = 0.02
+_ENGINE = "engine_bridge.child"
 
 
 def run(stage: Stage) -> Tally:
@@ -34,10 +35,11 @@ def run(stage: Stage) -> Tally:
     longest_s = 0.0
     model = _model(stage)
     for number in range(stage.counts.window_kills):
-        life_s = stage.random.uniform(0.3, _LONGEST_LIFE_S)
+        life_s = stage.random.uniform(0.0, _LONGEST_LIFE_S)
         loss = ""
         try:
-            what, took_s = kill_one(model, life_s)
+            # Every fourth at its own start, the others from the start of the engine on.
+            what, took_s = kill_one(model, life_s, with_engine=number % 4 != 3)
             had[what] += 1
             longest_s = max(longest_s, took_s)
             if took_s > stage.limit_s(_GONE_WITHIN_S):
@@ -51,11 +53,19 @@ def run(stage: Stage) -> Tally:
     return tally
 
 
-def kill_one(model: Path, life_s: float, patience_s: float = 60.0) -> tuple[str, float]:
-    """Start the program with ``model``, let it live ``life_s`` seconds and kill its window.
+def kill_one(
+    model: Path, life_s: float, *, with_engine: bool, patience_s: float = 60.0
+) -> tuple[str, float]:
+    """Start the program with ``model``, let it live for a while and kill its window.
+
+    Args:
+        model: What it loads.
+        life_s: Seconds that it lives.
+        with_engine: Counted from the moment when it has started its engine, not from its own start.
+        patience_s: Seconds after which something is lost.
 
     Returns:
-        What it left behind at that moment, in words, and how many seconds until all was gone.
+        What lived beside it at that moment, in words, and how many seconds until all was gone.
 
     Raises:
         LostError: If something is there still after ``patience_s``; it is ended then.
@@ -67,15 +77,18 @@ def kill_one(model: Path, life_s: float, patience_s: float = 60.0) -> tuple[str,
         env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
+        if with_engine:
+            _wait_for_engine(mark, patience_s)
         window.wait(life_s)
         raise LostError(f"the program ended by itself with status {window.returncode}")
     except subprocess.TimeoutExpired:
         pass
+    lived = [process for process in _marked(mark) if process.pid != window.pid]
+    what = ", ".join(sorted({_name(process) for process in lived})) or "nothing"
     window.kill()
     killed_s = time.monotonic()
     window.wait()
     orphans = _marked(mark)
-    what = ", ".join(sorted(_name(orphan) for orphan in orphans)) or "nothing"
     while orphans and time.monotonic() - killed_s < patience_s:
         time.sleep(_LOOK_S)
         orphans = [orphan for orphan in _marked(mark) if orphan.is_running()]
@@ -85,6 +98,14 @@ def kill_one(model: Path, life_s: float, patience_s: float = 60.0) -> tuple[str,
     if orphans:
         raise LostError(f"{what} is still there after {took_s:.0f} s")
     return what, took_s
+
+
+def _wait_for_engine(mark: str, patience_s: float) -> None:
+    until_s = time.monotonic() + patience_s
+    while not any(_name(process) == _ENGINE for process in _marked(mark)):
+        if time.monotonic() > until_s:
+            raise LostError("the program started no engine")
+        time.sleep(_LOOK_S)
 
 
 def _model(stage: Stage) -> Path:
