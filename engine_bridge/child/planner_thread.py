@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -24,6 +25,7 @@ from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
 from engine_bridge.child.stranger import Look, of_overrides
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.own_failure import end_of, own_failure, own_failure_sentence
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import keeps_model
@@ -181,21 +183,23 @@ class PlannerThread:
         return True
 
     def _plan_stranger(self, question: Request) -> MemoryPlan:
-        process = self._start_stranger()
-        if process is None:
-            raise PlanRefusedError(_stranger_problem("The engine is ending."))
-        request = msgspec.json.encode(question)
-        try:
-            answer, _ = process.communicate(request, timeout=_THROWAWAY_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            answer, _ = process.communicate()
-        finally:
-            with self._changed:
-                self._stranger = None
-        return _plan_in(answer, process.returncode, question.config)
+        with tempfile.TemporaryFile() as errors:
+            process = self._start_stranger(errors)
+            if process is None:
+                raise PlanRefusedError(_stranger_problem("The engine is ending."))
+            request = msgspec.json.encode(question)
+            try:
+                answer, _ = process.communicate(request, timeout=_THROWAWAY_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                answer, _ = process.communicate()
+            finally:
+                with self._changed:
+                    self._stranger = None
+            reason = own_failure(process.returncode, end_of(errors))
+        return _plan_in(answer, process.returncode, reason, question.config)
 
-    def _start_stranger(self) -> subprocess.Popen[bytes] | None:
+    def _start_stranger(self, errors: IO[bytes]) -> subprocess.Popen[bytes] | None:
         """The throwaway process, where ``stop`` can find it; None once stopping."""
         with self._changed:
             if self._is_stopping:
@@ -204,7 +208,7 @@ class PlannerThread:
                 [sys.executable, "-m", "engine_bridge.child.plan_once"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # of a file that is not even loaded
+                stderr=errors,
                 env=os.environ | {"GGML_NO_BACKTRACE": "1"},
                 cwd=Path(engine_bridge.__file__).parent.parent,
             )
@@ -217,10 +221,13 @@ def _files_of(config: EngineConfig) -> set[str]:
     return {config.model_path} if draft is None else {config.model_path, draft.model_path}
 
 
-def _plan_in(answer: bytes, status: int, config: EngineConfig) -> MemoryPlan:
+def _plan_in(answer: bytes, status: int, reason: str, config: EngineConfig) -> MemoryPlan:
     try:
         read = read_answer(answer)
     except msgspec.DecodeError:
+        if reason:
+            sentence = own_failure_sentence(reason, shown_name(config.model_path))
+            raise PlanRefusedError(Problem((), sentence)) from None
         if config.override_kv:
             raise PlanRefusedError(of_overrides(config, status)) from None
         raise PlanRefusedError(

@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 import msgspec
 
 import engine_bridge
 from engine_bridge.child.plan_once import Request, read_look
 from engine_bridge.gguf_window import shown_name
+from engine_bridge.own_failure import end_of, own_failure, own_failure_sentence
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
@@ -58,19 +60,23 @@ class Look:
 
         What llama.cpp refuses in words is no reason: it does so in the engine as well.
         """
-        process = self._started()
-        if process is None:
-            return None
-        request = msgspec.json.encode(Request(config, only_look=True))
-        try:
-            answer, _ = process.communicate(request, timeout=_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            answer, _ = process.communicate()
+        with tempfile.TemporaryFile() as errors:
+            process = self._started(errors)
+            if process is None:
+                return None
+            request = msgspec.json.encode(Request(config, only_look=True))
+            try:
+                answer, _ = process.communicate(request, timeout=_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                answer, _ = process.communicate()
+            said = end_of(errors)
         with self._lock:
             self._process = None
             if self._is_stopped or _is_answer(answer):
                 return None
+        if reason := own_failure(process.returncode, said):
+            return Problem((), own_failure_sentence(reason, shown_name(config.model_path)))
         if config.override_kv:
             return of_overrides(config, process.returncode)
         return Problem(
@@ -81,7 +87,7 @@ class Look:
             "choose another file.",
         )
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
+    def _started(self, errors: IO[bytes]) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._is_stopped:
                 return None
@@ -89,7 +95,7 @@ class Look:
                 [sys.executable, "-m", "engine_bridge.child.plan_once"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # of a file that is not even loaded
+                stderr=errors,
                 env=os.environ | {"GGML_NO_BACKTRACE": "1"},
                 cwd=Path(engine_bridge.__file__).parent.parent,
             )
