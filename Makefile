@@ -16,6 +16,6 @@ help:
 	@echo 'make gpu-proof   packs what a GPU machine without network needs to build and measure'
 	@echo 'make gpu     says which GPU backend would be built, and why'
 
-run test check bench gpu-proof setup gpu:
+run test check bench chaos gpu-proof setup gpu:
 	@command -v $(PYTHON) >/dev/null || { echo 'TuneDeck needs Python 3.11 or newer, and there is no $(PYTHON) here: `apt-get install python3 python3-venv`, `dnf install python3`, `pacman -S python` or `brew install python` brings it.' >&2; exit 1; }
 	@$(PYTHON) -m bootstrap --gpu "$(GPU)" $@ $(ARGS)
