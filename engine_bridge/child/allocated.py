@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.context_shift import can_shift
 from engine_bridge.child.llama import GGML, Context
 from engine_bridge.child.memory_shape import HOST, MemoryShape, shape_of
@@ -31,10 +32,15 @@ def output_bytes_of(context: Context) -> int:
     return logits + (0 if context.mtp is None else thought_bytes(context, of_outputs_only=False))
 
 
-def mtp_shape(mtp: Context) -> MemoryShape:
-    """What the context of a model's guessing layers occupies; their weights are the model's."""
+def mtp_shape(mtp: Context, rows: tuple[BufferBytes, ...]) -> MemoryShape:
+    """What the context of a model's guessing layers occupies; their weights are the model's.
+
+    Args:
+        mtp: That context.
+        rows: Its buffers.
+    """
     return shape_of(
-        [replace(row, model=0) for row in mtp.memory_breakdown()],
+        [replace(row, model=0) for row in rows],
         output_bytes=output_bytes_of(mtp) + thought_bytes(mtp, of_outputs_only=True),
         recurrent_bytes=0,
     )
@@ -87,7 +93,7 @@ def allocated(
             )
         )
     if context.mtp is not None:
-        shape = shape.with_draft(mtp_shape(context.mtp))
+        shape = shape.with_draft(mtp_shape(context.mtp, context.mtp.memory_breakdown()))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 

@@ -72,9 +72,11 @@ class DryModel:
             NotSupportedError: On other platforms than Linux.
         """
         context, flash = self._create(config)
+        step = None
         try:
             attach_mtp(context, config, quiet=True)
-            rows = self._as_reserved(context.memory_breakdown(), config)
+            step = self._step_of_all_slots(config)
+            rows = _as_reserved(context, step)
             shape = shape_of(
                 self._as_loaded(rows, config),
                 output_bytes=output_bytes_of(context),
@@ -83,10 +85,13 @@ class DryModel:
             )
             shape = shape.with_more_weights(lora_bytes(config))
             if context.mtp is not None:
-                shape = shape.with_draft(mtp_shape(context.mtp))
+                mtp_rows = _as_reserved(context.mtp, None if step is None else step.mtp)
+                shape = shape.with_draft(mtp_shape(context.mtp, mtp_rows))
             return shape, effective_of(context, config, flash)
         finally:
             context.close()
+            if step is not None:
+                step.close()
 
     def _create(self, config: EngineConfig) -> tuple[Context, str]:
         """A dry context, and the flash attention it would run with.
@@ -100,20 +105,14 @@ class DryModel:
         flash = self._flash.setdefault(key, context.flash_attn)
         return context, flash
 
-    def _as_reserved(
-        self, rows: tuple[BufferBytes, ...], config: EngineConfig
-    ) -> tuple[BufferBytes, ...]:
-        """What is computed in, where a step of a token a slot may take more than a micro-batch.
-
-        A load reserves room for both; a dry run counts the micro-batch alone (``sched_reserve`` in
-        src/llama-context.cpp).
-        """
+    def _step_of_all_slots(self, config: EngineConfig) -> Context | None:
+        """A dry context for a token a slot, where that may take more than a micro-batch."""
         if config.ubatch_tok >= _STEPS_IN_UBATCH * config.slots:
-            return rows
-        context, _ = self._create(msgspec.structs.replace(config, ubatch_tok=config.slots))
-        step = {row.buffer: row.compute for row in context.memory_breakdown()}
-        context.close()
-        return tuple(replace(row, compute=max(row.compute, step[row.buffer])) for row in rows)
+            return None
+        wider = msgspec.structs.replace(config, ubatch_tok=config.slots)
+        context, _ = self._create(wider)
+        attach_mtp(context, wider, quiet=True)
+        return context
 
     def _as_loaded(
         self, rows: tuple[BufferBytes, ...], config: EngineConfig
@@ -151,6 +150,18 @@ class DryModel:
             sizes.append(_context_bytes(context.memory_breakdown()))
             context.close()
         return max(0, 2 * sizes[0] - sizes[1])
+
+
+def _as_reserved(context: Context, step: Context | None) -> tuple[BufferBytes, ...]:
+    """What a load reserves: room for a micro-batch and for a step of a token a slot.
+
+    A dry run counts the micro-batch alone (``sched_reserve`` in src/llama-context.cpp).
+    """
+    rows = context.memory_breakdown()
+    if step is None:
+        return rows
+    compute = {row.buffer: row.compute for row in step.memory_breakdown()}
+    return tuple(replace(row, compute=max(row.compute, compute[row.buffer])) for row in rows)
 
 
 def _context_bytes(rows: tuple[BufferBytes, ...]) -> int:
