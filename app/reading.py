@@ -5,7 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from app.desk import Desk
-from engine_bridge.protocol import Event, RequestStarted, SlotFacts, StepsMeasured
+from engine_bridge.protocol import (
+    ContextShifted,
+    Event,
+    RequestStarted,
+    SlotFacts,
+    StepsMeasured,
+)
 from widgets.chat_activity import reading_words
 from widgets.chat_view import ChatView
 
@@ -58,6 +64,9 @@ class Reading(QObject):
             for slot in event.slots:
                 if slot.request_id is not None and slot.conversation_id in self._goals:
                     self._take(slot)
+        elif isinstance(event, ContextShifted) and event.conversation_id in self._goals:
+            # What a full slot dropped is not read again.
+            self._goals[event.conversation_id] = event.used_tok
 
     def _take(self, slot: SlotFacts) -> None:
         name, used_tok = slot.conversation_id, slot.used_tok

@@ -20,6 +20,7 @@ from app.figures import answer_figures, counted_tok
 from app.reading import Reading
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import (
+    ContextShifted,
     Generate,
     RequestFinished,
     RequestStarted,
@@ -99,6 +100,11 @@ class Room:
         slot = SlotFacts(0, used_tok, self.number, self.conversation.id)
         self.client.event_received.emit(
             StepsMeasured(0, 1, 0.1, 1, 0, 0.0, 0, 0, 1, 0.1, 0.1, 1, (slot,))
+        )
+
+    def shift(self, dropped_tok: int, used_tok: int) -> None:
+        self.client.event_received.emit(
+            ContextShifted(self.number, self.conversation.id, dropped_tok, 1, used_tok)
         )
 
     def finish(self, used_tok: int, prompt_tok: int = 800) -> None:
@@ -243,6 +249,16 @@ def test_that_a_conversation_read_again_in_the_middle_of_an_answer_says_so(room:
     room.measure(890)
     assert "890 of 900" in visible(room.view)
     room.measure(901)
+    assert "Reading" not in visible(room.view)
+
+
+def test_that_what_a_full_slot_dropped_is_not_said_to_be_read_again(room: Room) -> None:
+    room.send("Read this")
+    room.start(200)
+    room.say("So far")
+    room.measure(255)
+    room.shift(dropped_tok=127, used_tok=128)
+    room.measure(130)
     assert "Reading" not in visible(room.view)
 
 
