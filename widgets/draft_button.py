@@ -21,6 +21,7 @@ _LONGEST = f"{_PREFIX}qwen2.5-coder-0.5b · n ≤ 3"
 _USUAL = f"{_PREFIX}ngram-simple"
 _SHORTEST = "ngram-simple"
 _ARROW = " → "
+_AND = " + "
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,13 @@ class DraftButton(MenuButton):
         if metrics.horizontalAdvance(text) > room and _ARROW in text:
             # What comes says more than what was: the applied settings stand in the command line.
             text = _ARROW.strip() + " " + text.partition(_ARROW)[2]
+        if metrics.horizontalAdvance(text) > room and _AND in text:
+            # The middle of two names is the name of no kind.
+            first, *others = text.split(_AND)
+            text = f"{first}{_AND}{len(others)} more"
+            if metrics.horizontalAdvance(text) > room:
+                comes = "→ " if first.startswith("→") else ""
+                text = f"{comes}{len(others) + 1} kinds"
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
         self.setText(shown.replace("&", "&&"))
         self.setToolTip(plain_tip(self._full))

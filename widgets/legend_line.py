@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -24,15 +24,17 @@ class Entry:
         text: Its words.
         colour: Of its swatch, ``#RRGGBB``; None for none.
         ink: Of its words where they are not muted, ``#RRGGBB``.
+        brief: Fewer words, for where all of them do not fit; empty for none.
     """
 
     text: str
     colour: str | None = None
     ink: str | None = None
+    brief: str = ""
 
 
 class LegendLine(QWidget):
-    """One line; entries that do not fit whole are left out from the end, and counted there.
+    """One line; where not all entries fit, some are brief, or left out from the end and counted.
 
     The tooltip has them all.
     """
@@ -66,8 +68,9 @@ class LegendLine(QWidget):
         painter = QPainter(self)
         muted = self.palette().windowText().color()
         metrics, x = self.fontMetrics(), 0
-        fitting = self.fitting()
-        for entry in self._entries[:fitting]:
+        entries = self.shown_entries()
+        fitting = self._fitting(entries)
+        for entry in entries[:fitting]:
             if entry.colour is not None:
                 top = (self.height() - _SWATCH_PX) / 2
                 swatch = QRectF(x, top, _SWATCH_PX, _SWATCH_PX)
@@ -85,13 +88,22 @@ class LegendLine(QWidget):
 
     def fitting(self) -> int:
         """How many entries are shown, from the first."""
+        return self._fitting(self.shown_entries())
+
+    def shown_entries(self) -> tuple[Entry, ...]:
+        """The entries, in their brief words where not all of them fit."""
+        if self._fitting(self._entries) == len(self._entries):
+            return self._entries
+        return tuple(replace(entry, text=entry.brief or entry.text) for entry in self._entries)
+
+    def _fitting(self, entries: Sequence[Entry]) -> int:
         metrics = self.fontMetrics()
         swatch = _SWATCH_PX + STEP_PX
-        more = metrics.horizontalAdvance(f"+{len(self._entries)}")
+        more = metrics.horizontalAdvance(f"+{len(entries)}")
         x = shown = 0
-        for number, entry in enumerate(self._entries, 1):
+        for number, entry in enumerate(entries, 1):
             x += metrics.horizontalAdvance(entry.text) + (swatch if entry.colour else 0)
-            is_last = number == len(self._entries)
+            is_last = number == len(entries)
             if x + (0 if is_last else _GAP_PX + more) <= self.width():
                 shown = number
             x += _GAP_PX

@@ -136,7 +136,8 @@ class MemoryBar(QWidget):
         entries = [*left_over, others, Entry(rest, ink=ink)]
         kept = faded(self._colours.kv, self._colours.raised, 0.45, self._colours.panel)
         kept_colour = kept if state.kept_bytes else None
-        self._rest.set_entries([*entries, Entry(caches, kept_colour)] if caches else entries)
+        kept_entry = Entry(caches, kept_colour, brief=state.caches_text("caches"))
+        self._rest.set_entries([*entries, kept_entry] if caches else entries)
         texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
         rests = (others.text, rest, caches)
         self._said = (" · ".join(texts), " · ".join(text for text in rests if text))

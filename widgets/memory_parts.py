@@ -156,7 +156,7 @@ class MemoryState:
         free_now, free_then = max(0, left - self.now.total), max(0, left - self.then.total)
         return f"free {change_text(free_now, free_then, unit)} {unit.word}"
 
-    def caches_text(self) -> str:
+    def caches_text(self, words: str = "prompt caches") -> str:
         """``prompt caches 0.4, up to 8.0 GiB``; empty where they may take nothing."""
         if not self.now.caches and not self.then.caches:
             return ""
@@ -164,7 +164,7 @@ class MemoryState:
         before = self.then.caches if self.present is None else self.now.caches
         most = f"up to {change_text(before, self.then.caches, unit)} {unit.word}"
         held = f"{amount_text(self.kept_bytes, unit)}, " if self.kept_bytes else ""
-        return f"prompt caches {held}{most}"
+        return f"{words} {held}{most}"
 
     def excess_text(self) -> str:
         """``0.8 GiB more than there is``, or empty where it fits."""

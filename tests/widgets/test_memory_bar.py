@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from resources.tokens import DARK, LIGHT
 from widgets.byte_text import ByteUnit, amount_text, byte_text, change_text
+from widgets.legend_line import Entry, LegendLine
 from widgets.memory_bar import MemoryBar
 from widgets.memory_parts import MemoryState, Parts
 
@@ -73,6 +74,20 @@ def test_that_what_caches_may_take_is_said_and_not_shown_as_taken(qtbot: QtBot) 
     bar.set_present(some, 2 * GIB, 24 * GIB, "GPU memory", "CUDA0")
     bar.set_predicted(None)
     assert "caches" not in bar.text()
+
+
+def test_that_an_entry_takes_its_brief_words_before_one_is_left_out(qtbot: QtBot) -> None:
+    line = LegendLine()
+    qtbot.addWidget(line)
+    entries = [Entry("free 1 GiB"), Entry("prompt caches 3, up to 256 MiB", brief="caches 3")]
+    line.set_entries(entries)
+    wide_px = line.fontMetrics().horizontalAdvance("free 1 GiB prompt caches 3, up to 256 MiB MM")
+    line.resize(wide_px, 20)
+    assert [entry.text for entry in line.shown_entries()] == [entry.text for entry in entries]
+    line.resize(line.fontMetrics().horizontalAdvance("free 1 GiB caches 3 MM"), 20)
+    assert [entry.text for entry in line.shown_entries()] == ["free 1 GiB", "caches 3"]
+    assert line.fitting() == 2
+    assert "up to 256 MiB" in line.toolTip()
 
 
 def test_that_every_byte_of_a_plan_is_in_a_part() -> None:

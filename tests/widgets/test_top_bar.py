@@ -125,6 +125,14 @@ def test_that_too_little_room_for_a_change_of_drafts_shows_what_comes(bar: TopBa
     assert child(bar, DraftButton).text() == "→ no model chosen"
 
 
+def test_that_too_little_room_for_many_kinds_counts_them(bar: TopBar) -> None:
+    bar.resize(NARROWEST_WINDOW_PX - 16, bar.height())
+    bar.set_draft("Drafts: ngram-simple + ngram-map-k4v + ngram-mod + ngram-cache")
+    QApplication.processEvents()
+    assert child(bar, DraftButton).text() in ("ngram-simple + 3 more", "4 kinds")
+    assert "ngram-cache" in child(bar, DraftButton).toolTip()
+
+
 def test_that_the_opening_draft_menu_asks_what_to_offer(bar: TopBar, qtbot: QtBot) -> None:
     bar.set_model("Qwen", "Q4_K_M")
     menu = child(bar, DraftButton).menu()
