@@ -15,12 +15,14 @@ import pytest
 
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.llama import Context, Model
+from engine_bridge.child.nextn import attach_mtp
 from engine_bridge.child.planner import Planner
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import errors_of
 from tests import models
+from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp
 from tests.zoo.kinds import KINDS
 
 pytestmark = pytest.mark.engine
@@ -34,8 +36,11 @@ _SAMPLE_OF_REAL = 16
 _COMPUTED_TOK, _COMPUTED_OF_REAL_TOK = 256, 32
 _USUAL_UBATCH_TOK = 31
 _NO_ROOM = 1
+_KINDS_OF_DRAFTS: tuple[tuple[str, ...], ...] = ((), (), ("ngram-simple",))
 # Of one slot of the hybrid: 2 layers × 128 channels × (3 − 1) values × 4 bytes.
 _STATE_BYTES = 2 * 128 * 2 * 4
+# Of one of its states: (4 − 1) × (128 + 2 × 2 × 32) convolution + 32 × 128 state values × 4 bytes.
+_MTP_STATE_BYTES = (3 * 256 + 32 * 128) * 4
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def planner() -> Iterator[Planner]:
     made.close()
 
 
-def _drawn(path: Path, planner: Planner, count: int) -> list[EngineConfig]:
+def _drawn(path: Path, planner: Planner, count: int, *, is_mtp: bool) -> list[EngineConfig]:
     """``count`` configurations that break no rule; each slot count and pool is among them."""
     draw = random.Random(zlib.crc32(path.name.encode()))
     facts, found = planner.facts(str(path)), list[EngineConfig]()
@@ -67,7 +72,8 @@ def _drawn(path: Path, planner: Planner, count: int) -> list[EngineConfig]:
                 "swa_full": draw.random() < 0.2,
                 "threads": 1,
                 "threads_batch": 1,
-                "spec_types": draw.choice(((), (), ("ngram-simple",))),
+                "spec_types": ("draft-mtp",) if is_mtp else draw.choice(_KINDS_OF_DRAFTS),
+                "draft_cache_type_k": draw.choice(tuple(CACHE_TYPES)),
             }
         )
         if not errors_of(config, facts):
@@ -81,6 +87,7 @@ def _really(
     """What a real context occupies, once it has computed where that takes no time."""
     context = Context.create(model, config)
     try:
+        attach_mtp(context, config)
         count = max(1, min(config.ubatch_tok, context.batch_tok // context.sequences))
         # One of few tokens is given some KiB more when first it runs, in one load of a thousand.
         if config.ubatch_tok >= _USUAL_UBATCH_TOK and count * context.sequences <= computed_tok:
@@ -126,15 +133,18 @@ def _assert_planned(
     *,
     state_bytes: int = 0,
     computed_tok: int = _COMPUTED_TOK,
+    is_mtp: bool = False,
 ) -> None:
-    """Plan and load a sample; ``state_bytes`` is a hybrid's state of one slot."""
-    sample = _drawn(path, planner, count)
+    """Plan and load a sample; ``state_bytes`` is one state of a hybrid."""
+    sample = _drawn(path, planner, count, is_mtp=is_mtp)
     model = Model.load(str(path), sample[0])
     wrong = []
     try:
         for config in sample:
             planned = planner.plan(config)
-            real = _really(config, model, state_bytes * config.slots, computed_tok)
+            real = _really(
+                config, model, state_bytes * config.slots * (1 + config.rollback_tok), computed_tok
+            )
             if different := _different(planned, real):
                 changes = {key: getattr(config, key) for key in config.changed_from(EngineConfig())}
                 wrong.append((different, changes))
@@ -150,6 +160,15 @@ def test_that_a_model_of_each_kind_takes_what_was_planned(
     path = KINDS[kind](tmp_path / f"{kind}.gguf")
     state_bytes = _STATE_BYTES if kind == "lfm2" else 0
     _assert_planned(path, planner, _SAMPLE, state_bytes=state_bytes)
+
+
+def test_that_layers_that_guess_ahead_take_what_was_planned(
+    planner: Planner, tmp_path: Path
+) -> None:
+    path = write_tiny_mtp(tmp_path / "mtp.gguf", TinyMtp(vocab=8_192))
+    _assert_planned(
+        path, planner, _SAMPLE, state_bytes=_MTP_STATE_BYTES, computed_tok=0, is_mtp=True
+    )
 
 
 @pytest.mark.parametrize("find", [models.gemma_path, models.qwen_path])
