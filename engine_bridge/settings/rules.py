@@ -7,6 +7,8 @@ is wrong in a sentence and offers the change that repairs it. Sources: ``llama_i
 
 from __future__ import annotations
 
+from itertools import product
+
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_rules import CACHE_RULES
 from engine_bridge.settings.cache_type import CACHE_TYPES
@@ -137,7 +139,9 @@ def _block_must_divide_head(config: EngineConfig, model: ModelFacts | None) -> P
         return None
     # Without flash attention llama.cpp does not look, and computes NaN or aborts (measured).
     end = "cannot compute with it" if config.flash_attn == "off" else "refuses to make this context"
-    for key, dims in (("cache_type_k", model.head_dims_k), ("cache_type_v", model.head_dims_v)):
+    # Layers of the model's own that guess ahead have its heads, and a cache of their own.
+    for prefix, part in product(("", "draft_") if config.uses_mtp else ("",), "kv"):
+        key, dims = f"{prefix}cache_type_{part}", getattr(model, f"head_dims_{part}")
         cache_type = CACHE_TYPES[getattr(config, key)]
         odd = [dim for dim in dims if dim % cache_type.block_values]
         if odd:

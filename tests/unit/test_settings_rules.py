@@ -229,6 +229,18 @@ def test_that_a_quantised_k_cache_alone_needs_no_flash_attention() -> None:
     assert problem.message.endswith("llama.cpp cannot compute with it.")
 
 
+def test_that_the_heads_of_guessing_layers_count() -> None:
+    """They keep a cache of their own, in types of its own."""
+    values: dict[str, object] = {"draft_cache_type_k": "q8_0", "flash_attn": "off"}
+    model = _model(head_dim=80)
+    assert not errors_of(EngineConfig.from_values(values), model)
+    guessing = EngineConfig.from_values(values | {"spec_types": ["draft-mtp"]})
+    problem = next(p for p in errors_of(guessing, model) if p.keys == ("draft_cache_type_k",))
+    assert "80" in problem.message
+    left = errors_of(repaired(guessing, problem), model)
+    assert all(p.keys != problem.keys for p in left)
+
+
 def test_that_a_repair_does_not_raise_what_nobody_asked_for() -> None:
     config = EngineConfig(kv_unified=True, ctx_total_tok=2**30, ctx_per_slot_tok=4096)
     (problem,) = errors_of(config)
