@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget, QWidgetAction
 
 from engine_bridge.settings.domain import ListDomain
 from engine_bridge.settings.row import Setting
@@ -16,6 +16,8 @@ from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
 _OFF = "off"
+_NO_NOTE = "Space or a click checks a kind; several may be on."
+_NOTE_WIDTH_FIGURES = 40
 # The frame and the padding left of the text, the arrow and its room right of it.
 _FRAME_PX = 9 * STEP_PX
 
@@ -33,7 +35,6 @@ class ListControl(Control):
         self._choices = domain.choices
         self.button = _NamesButton(parent)
         self.menu = _StayingMenu(self.button)
-        self.menu.setToolTipsVisible(True)
         self.menu.setAccessibleName(setting.label)
         # Made here, not by the menu: PySide may declare dead what Qt made.
         self._off = QAction(_OFF, self.menu)
@@ -49,6 +50,12 @@ class ListControl(Control):
             action.setStatusTip(note)
             action.triggered.connect(self._on_checked)
             self.menu.addAction(action)
+        self.note = _Note(max((domain.notes or ("",)), key=len), self.menu)
+        if domain.notes:
+            self.menu.addSeparator()
+            self.menu.addAction(self.note.action)
+            self.menu.hovered.connect(self._on_hovered)
+            self.menu.aboutToShow.connect(lambda: self.note.say(""))
         self.button.setMenu(self.menu)
         self.count = ElidedLabel("", parent)
         self.count.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -73,6 +80,9 @@ class ListControl(Control):
         """Use these colours."""
         self.button.set_palette(palette)
 
+    def _on_hovered(self, action: QAction) -> None:
+        self.note.say(action.statusTip())
+
     def _on_off(self) -> None:
         self._take(())
 
@@ -87,6 +97,32 @@ class ListControl(Control):
         self.refresh()
         if is_new:
             self.committed.emit(value)
+
+
+class _Note:
+    """What the word with the highlight means, at the foot of the menu: not only for a mouse."""
+
+    def __init__(self, longest: str, menu: QMenu) -> None:
+        """Make room in ``menu`` for the ``longest`` note, so that nothing moves."""
+        self.label = QLabel(menu)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setWordWrap(True)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.label.setContentsMargins(*[2 * STEP_PX] * 4)
+        set_role(self.label, "hint")
+        self.label.setFixedWidth(_NOTE_WIDTH_FIGURES * menu.fontMetrics().horizontalAdvance("0"))
+        self._longest = longest
+        self.say("")
+        self.action = QWidgetAction(menu)
+        self.action.setDefaultWidget(self.label)
+        # It is no entry: the arrow keys pass it by.
+        self.action.setEnabled(False)
+
+    def say(self, words: str) -> None:
+        """Show ``words``, or what is to be done for them."""
+        self.label.setText(self._longest)
+        self.label.setFixedHeight(self.label.heightForWidth(self.label.width()))
+        self.label.setText(words or _NO_NOTE)
 
 
 class _NamesButton(MenuButton):
