@@ -15,8 +15,8 @@ from widgets.theme import set_role
 # The text is checked once its writer pauses.
 _CHECK_DELAY_MS = 250
 _WIDTH_PX, _HEIGHT_PX = 140 * STEP_PX, 105 * STEP_PX
-_NOT_TAKEN = "What you wrote is not taken yet. Once more throws it away; {keys} takes it."
-_NOT_TAKEN_FAULTY = "What you wrote is faulty and not taken. Once more throws it away."
+_NOT_TAKEN = "Not taken yet: {keys} takes it, a second Esc or Discard throws it away."
+_NOT_TAKEN_FAULTY = "Faulty, so not taken: a second Esc or Discard throws it away."
 _CANCEL, _DISCARD = "Cancel", "Discard"
 
 

@@ -161,7 +161,7 @@ def test_that_what_was_written_goes_only_when_asked_twice(make: Make) -> None:
     dialog.editor.setPlainText(GRAMMAR)
     QTest.keyClick(dialog.editor, Qt.Key.Key_Escape)
     assert dialog.isVisible()
-    assert "not taken yet" in dialog.fault_label.text()
+    assert "Not taken yet" in dialog.fault_label.text()
     assert dialog.cancel_button.text() == "Discard"
     QTest.keyClicks(dialog.editor, "# more")
     dialog.reject()
