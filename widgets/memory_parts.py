@@ -163,7 +163,9 @@ class MemoryState:
         unit = ByteUnit.fitting(max(self.now.caches, self.then.caches))
         before = self.then.caches if self.present is None else self.now.caches
         most = f"up to {change_text(before, self.then.caches, unit)} {unit.word}"
-        held = f"{amount_text(self.kept_bytes, unit)}, " if self.kept_bytes else ""
+        own = ByteUnit.fitting(self.kept_bytes)
+        kept = amount_text(self.kept_bytes, own) + ("" if own is unit else f" {own.word}")
+        held = f"{kept}, " if self.kept_bytes else ""
         return f"{words} {held}{most}"
 
     def excess_text(self) -> str:
