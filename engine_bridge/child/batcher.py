@@ -23,7 +23,7 @@ from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
 from engine_bridge.child.scheduler import Limits, Share, share_out
-from engine_bridge.child.slot import Slot, slot_cap_tok
+from engine_bridge.child.slot import Slot, keeps_state, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
 from engine_bridge.protocol import Event, FinishReason, RequestFinished, RequestStarted, SlotFacts
@@ -240,15 +240,12 @@ class Batcher:
                 recompute_reason=stream.recompute_reason,
             )
         )
-        if stream.slot.conversation_id != stream.prepared.command.conversation_id:
+        is_closed = stream.slot.conversation_id != stream.prepared.command.conversation_id
+        if is_closed and stream.slot.index < len(self.slots):
             # Closed meanwhile: what the request left behind goes as well.
             stream.slot.drop(self.context)
             self._drafting.drop(stream.slot.index)
         stream.close()
-
-    def fill(self, slot: Slot, tokens: NDArray[np.int32], state: NDArray[np.uint8]) -> bool:
-        """Let a free slot hold a text computed elsewhere; False where there is no room for it."""
-        return self.reuse.fill(slot, tokens, state)
 
     # --- Steps -----------------------------------------------------------------------------
 
@@ -383,15 +380,17 @@ class Batcher:
                 share.stream.slot.clear(self.context)
                 self.end(share.stream, "failed", sentences.step_failed(code))
             return
+        is_torn = code == _ABORTED and keeps_state(self.context.model)
         for share in shares:
             slot, stream = share.stream.slot, share.stream
             kept = slot.cached
-            if code == _ABORTED and not stream.is_generating:
+            if code == _ABORTED and not is_torn and not stream.is_generating:
                 # What was computed of a prompt before the step was ended is right and stays.
-                computed = self.context.seq_pos_max(slot.index) + 1
-                kept = max(kept, min(computed, slot.known - 1))
+                kept = max(kept, min(self.context.seq_pos_max(slot.index), slot.known - 2) + 1)
             if share.draft_tok:
-                self._drafting.reject(stream, kept)
+                self._drafting.reject(stream, kept, is_torn=is_torn)
+            elif is_torn:  # its place is that of the whole micro-batch, computed or not
+                slot.go_back(self.context)
             else:
                 slot.forget_beyond(kept, self.context)
         if code == _NO_ROOM and not self._pool.evict_one():

@@ -164,15 +164,20 @@ class Drafting:
         """Before a step: see to it that its drafts can be taken back."""
         assert self._take_back is not None
         if self._take_back.copies_states:
-            for share in shares:
-                if share.draft_tok:
-                    self._take_back.before(share.stream.slot, share.draft_tok)
+            parts = [(share.stream.slot, share.tokens, share.draft_tok) for share in shares]
+            self._take_back.before_step(parts)
 
-    def reject(self, stream: Stream, kept: int) -> None:
-        """Take a draft back: the memory holds the first ``kept`` tokens of the text, or fewer."""
+    def reject(self, stream: Stream, kept: int, *, is_torn: bool = False) -> None:
+        """Take a draft back: the memory holds the first ``kept`` tokens of the text, or fewer.
+
+        Args:
+            stream: Whose.
+            kept: Tokens.
+            is_torn: The step ended halfway; see ``TakeBack.reject``.
+        """
         assert self._take_back is not None
         slot = stream.slot
-        self._take_back.reject(slot, kept)
+        self._take_back.reject(slot, kept, is_torn=is_torn)
         stream.again_tok = kept - slot.cached if slot.cached else 0
 
     def _say(self, sentence: str) -> None:

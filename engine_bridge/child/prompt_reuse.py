@@ -30,6 +30,7 @@ from engine_bridge.child.slot import (
     Slot,
     choose_slot,
     keeps_state,
+    reaches_back,
     share,
     usable_tok,
 )
@@ -94,10 +95,11 @@ class PromptReuse:
         self.checkpoints = Checkpoints(context, config, room)
         if not self.cache.adopt(_kind_of_states(context, config), room):
             self.recompute.lost_all(recompute.SETTING_CHANGED)
-        self._can_move = can_shift(context)
         is_cut_anywhere = not keeps_state(context.model) and (
             not context.model.window_tok or config.swa_full
         )
+        # A window has cells of the end alone, even where it is as large as the rest.
+        self._can_move = can_shift(context) and is_cut_anywhere
         # Shared cells of a window would never be free for the tokens that move it on.
         self._can_share = pool.is_shared and is_cut_anywhere
         pool.before_evict = self._evicted
@@ -143,7 +145,7 @@ class PromptReuse:
         if better is not None:
             self._fetch(slot, better)
         moved = 0
-        if self._least_chunk_tok:
+        if self._least_chunk_tok and self._context.seq_pos_min(slot.index) == 0:
             _, moved = reuse_chunks(slot, prompt, self._least_chunk_tok, self._context)
             if moved:  # a step that is cancelled halfway would turn some of the cells twice
                 turn_moved(self._context, slot.index, slot.cached, int(prompt[-1]))
@@ -212,8 +214,10 @@ class PromptReuse:
             wanted = 0 if held is slot else min(held.match(prompt), len(prompt) - 1)
             if wanted < most_tok:
                 continue
-            can_share = self._shares and isinstance(held, Slot)
-            usable = wanted if can_share else self._usable_copy(held, wanted, slot.cap_tok)
+            if self._shares and isinstance(held, Slot):
+                usable = self._usable_shared(held, wanted)
+            else:
+                usable = self._usable_copy(held, wanted, slot.cap_tok)
             if usable >= most_tok:
                 best, most_tok = _Found(held, usable), usable + 1
         return best
@@ -223,6 +227,16 @@ class PromptReuse:
         model = self._context.model
         lowest = self._context.seq_pos_min(slot.index) if model.window_tok and slot.cached else 0
         return usable_tok(slot, wanted, model, lowest)
+
+    def _usable_shared(self, held: Slot, wanted: int) -> int:
+        """Tokens whose cells ``held`` can share, 0 where its window no longer has those needed.
+
+        A full window cache holds all that was computed in it; of a text that was put back, or whose
+        cells others needed, it holds the end.
+        """
+        window = self._context.model.window_tok
+        lowest = self._context.seq_pos_min(held.index)
+        return wanted if not window or reaches_back(lowest, wanted, window) else 0
 
     def _usable_copy(self, held: Slot | KeptPrompt, wanted: int, cap_tok: int) -> int:
         """Tokens that a copy of ``held`` can give, 0 where it is not worth it or has no room.

@@ -163,7 +163,7 @@ class Slot:
         if self._cut(kept, context, is_own=is_own):
             self.cached = kept
             return ""
-        self._go_back(context)
+        self.go_back(context)
         return _not_recoverable(context.model, kept, self.cached)
 
     def _cut(self, kept: int, context: Context, *, is_own: bool) -> bool:
@@ -175,8 +175,8 @@ class Slot:
         window = 0 if is_state else context.model.window_tok
         return not window or reaches_back(context.seq_pos_min(self.index), kept, window)
 
-    def _go_back(self, context: Context) -> None:
-        """Put the last checkpoint back, or drop everything."""
+    def go_back(self, context: Context) -> None:
+        """Put the last checkpoint back, or drop everything; the text stays known."""
         if self.checkpoints:
             tokens, state, _ = self.checkpoints[-1]
             is_back = put_back_state(context, self.index, state, is_partial=True)

@@ -179,7 +179,7 @@ class SlotFiles:
         if slot is None:
             self._refuse(command, _ALL_BUSY)
             return
-        if not batcher.fill(slot, tokens, _state(read.content, slot.index, config)):
+        if not batcher.reuse.fill(slot, tokens, _state(read.content, slot.index, config)):
             self._refuse(command, _NO_ROOM)
             return
         slot.conversation_id = command.conversation_id

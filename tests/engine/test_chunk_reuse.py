@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine_bridge.child.chunk_reuse import chunks_in_common
 from tests.engine.harness import InProcess, random_tokens, tiny_config
+from tests.engine.tiny_window import write_tiny_window
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 pytestmark = pytest.mark.engine
@@ -85,6 +86,26 @@ def test_that_short_pieces_are_computed(desk: InProcess, few_words_path: Path) -
     desk.answer([*first, 303, *rest], max_new_tok=1, conversation="a")
     _, finished = desk.answer([*first, *rest], max_new_tok=1, conversation="a")
     assert finished.timing.reused_tok == 100
+
+
+def test_that_a_window_is_never_moved(desk: InProcess, tmp_path: Path) -> None:
+    """Not even where it is as large as the rest of the cache: it has cells of the end alone."""
+    path = write_tiny_window(tmp_path / "window.gguf")
+    config = tiny_config(path, ctx_per_slot_tok=256, kv_unified=True, context_shift=True)
+    config = config.with_values({"keep_tok": 200, "cache_reuse_tok": 16})
+    desk.load(config)
+    _, finished = desk.answer(
+        random_tokens(240), max_new_tok=150, ignore_eog=True, conversation="a"
+    )
+    assert finished.timing.dropped_tok > 0
+    slot = desk.batcher.slots[0]
+    text = slot.tokens[: slot.cached].tolist()
+    prompt = [*text[:10], *text[30:70], *random_tokens(60, seed=5)]
+    changed, finished = desk.answer(prompt, max_new_tok=20, conversation="a")
+    assert finished.timing.reused_tok == 0
+    assert desk.batcher.context.seq_pos_max(0) == slot.cached - 1
+    desk.load(config)
+    assert desk.answer(prompt, max_new_tok=20)[0] == changed
 
 
 def test_that_a_state_is_never_moved(desk: InProcess, tiny_mamba_path: Path) -> None:

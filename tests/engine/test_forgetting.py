@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine_bridge.child.llama import Context
-from engine_bridge.protocol import Cancel, Forget
+from engine_bridge.protocol import Applied, Cancel, Forget
 from tests.engine.drafts import drafter_of, drafting, prompts
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp
@@ -63,6 +63,23 @@ def test_that_one_closed_while_its_answer_runs_goes_when_that_ends(
     desk.send(Cancel(request_id))
     assert desk.finished(request_id).reason == "cancelled"
     assert held(desk.batcher.context) == []
+
+
+def test_that_one_closed_while_its_answer_runs_may_lose_its_slot(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    config = drafting(few_words_path, draft_path, slots=3)
+    desk.load(config)
+    ids = [
+        desk.ask(prompt, max_new_tok=-1, ignore_eog=True, conversation=name)
+        for name, prompt in zip("abc", prompts(3), strict=True)
+    ]
+    for request_id in ids:
+        desk.started(request_id)
+    forget(desk, "c")
+    assert isinstance(desk.apply(config.with_values({"slots": 1})), Applied)
+    assert desk.finished(ids[2]).reason == "failed"
+    assert held(desk.batcher.context) == [0]
 
 
 def test_that_a_draft_model_forgets_with_it(

@@ -90,7 +90,10 @@ def test_that_another_slot_gives_what_it_holds_while_it_works(
     answer, reused, _ = asked(desk, branch, "b")
     # A state has moved on since, and goes back to the prompt's checkpoint.
     keeps_state = path.stem in ("mamba", "hybrid")
-    assert reused == (132 if keeps_state else len(branch) - 40)
+    expected = {132} if keeps_state else {len(branch) - 40}
+    if path.stem == "window":  # it may have moved on meanwhile
+        expected.add(132)
+    assert reused in expected
     desk.finished(first)
     beginning = desk.text(first)
     desk.load(config_of(path, cache_prompt=False))
@@ -305,3 +308,21 @@ def test_that_others_go_on_while_texts_come_and_go(desk: InProcess, path: Path) 
     desk.load(config_of(path, cache_prompt=False))
     assert asked(desk, TEXTS["c"], "c")[0] == whole
     assert [asked(desk, TEXTS[name], name, 100)[0] for name in "ab"] == answers
+
+
+def test_that_cells_are_shared_only_where_the_window_still_has_them(
+    desk: InProcess, tmp_path: Path
+) -> None:
+    """Of a text that came along into a new context even a full window cache has the end alone."""
+    path = write_tiny_window(tmp_path / "window.gguf")
+    config = tiny_config(path, slots=2, kv_unified=True, swa_full=True, ctx_per_slot_tok=512)
+    desk.load(config)
+    text = random_tokens(400, seed=1)
+    asked(desk, text, "a")
+    desk.apply(config.with_values({"batch_tok": 1024}))
+    prompt = [*text[:100], *random_tokens(30, seed=5)]
+    answer, reused_tok, _ = asked(desk, prompt, "b")
+    assert reused_tok == 0
+    assert asked(desk, [*prompt, 301], "c")[1] == 130, "what was computed here is shared"
+    desk.load(config)
+    assert asked(desk, prompt, "b")[0] == answer
