@@ -25,6 +25,11 @@ class DomainError(ValueError):
     """A value that a setting cannot take; the message is a sentence for the user."""
 
 
+def _plain_minus(text: str) -> str:
+    """``text`` with the minus sign of printed text, which help texts use, as the keyboard's."""
+    return text.replace("\N{MINUS SIGN}", "-")
+
+
 @dataclass(frozen=True)
 class IntDomain:
     """Whole numbers from ``minimum`` to ``maximum``, plus the named ``words``.
@@ -122,7 +127,7 @@ class FloatDomain:
         Raises:
             DomainError: If the text is no allowed value, or may be two of them.
         """
-        cleaned = text.strip()
+        cleaned = _plain_minus(text.strip())
         if not _COMMA_NUMBER.fullmatch(cleaned):
             return self.check(self._number(text, cleaned))
         readings = {self._number(text, cleaned.replace(",", "."))}

@@ -180,3 +180,8 @@ def test_that_a_refused_number_says_how_to_write_it(text: str) -> None:
 def test_that_a_comma_number_outside_is_called_outside() -> None:
     with pytest.raises(DomainError, match="outside"):
         FloatDomain(0.0, 1.0, 0.05).parse("1,5")
+
+
+def test_that_a_printed_minus_counts_as_one() -> None:
+    assert IntDomain(-1, 8, (0,)).parse("\N{MINUS SIGN}1") == -1
+    assert FloatDomain(-1.0, 1.0, 0.1).parse("\N{MINUS SIGN}0.5") == -0.5
