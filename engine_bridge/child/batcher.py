@@ -84,8 +84,10 @@ class Batcher:
         context, model = self.context, self.context.model
         self.config = config
         chunk = config.prefill_chunk_tok
+        # Before it computes a step of several micro-batches, llama.cpp tries their places; cells of
+        # a window that go meanwhile are gone for the first of them (llama_kv_cache::prepare).
         self._limits = Limits(
-            context.batch_tok,
+            context.ubatch_tok if model.window_tok else context.batch_tok,
             context.ubatch_tok,
             context.outputs_max,
             chunk if isinstance(chunk, int) else None,

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from engine_bridge.protocol import RequestQueued, RequestStarted, StepsMeasured, TokensDelivered
+from tests.engine.drafts import EXACT
 from tests.engine.harness import InProcess, random_tokens, tiny_config
+from tests.engine.tiny_window import write_tiny_window
 
 pytestmark = pytest.mark.engine
 
@@ -126,3 +128,19 @@ def _spy_on_batches(desk: InProcess) -> list[int]:
 
     context.decode = spying  # type: ignore[method-assign]
     return sizes
+
+
+def test_that_a_step_of_a_window_is_one_micro_batch(desk: InProcess, tmp_path: Path) -> None:
+    """Of several, the first would miss cells that llama.cpp gave to the later ones."""
+    path = write_tiny_window(tmp_path / "window.gguf")
+    config = tiny_config(path, slots=3, kv_unified=True, ubatch_tok=16, **EXACT)
+    prompts = [random_tokens(200 + 9 * seed, seed=seed) for seed in range(6)]
+    desk.load(config.with_values({"slots": 1, "kv_unified": False, "cache_prompt": False}))
+    alone = [desk.answer(prompt, max_new_tok=30, ignore_eog=True)[0] for prompt in prompts]
+    desk.load(config)
+    sizes = _spy_on_batches(desk)
+    ids = [desk.ask(prompt, max_new_tok=30, ignore_eog=True) for prompt in prompts]
+    for request_id, text in zip(ids, alone, strict=True):
+        desk.finished(request_id)
+        assert desk.text(request_id) == text
+    assert max(sizes) == 16
