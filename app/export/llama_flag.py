@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
@@ -20,12 +21,14 @@ class Situation:
 
     Attributes:
         program: What the dialect calls the program, for sentences.
+        shell: Who will read the line: some cannot be given a word of several lines.
     """
 
     config: EngineConfig
     effective: EffectiveConfig | None
     facts: ModelFacts | None
     program: str
+    shell: Shell = Shell.POSIX
 
 
 def situation_of(
@@ -33,11 +36,12 @@ def situation_of(
     effective: EffectiveConfig | None,
     facts: ModelFacts | None,
     program: str,
+    shell: Shell = Shell.POSIX,
 ) -> Situation:
     """The situation with what ``auto`` came to in place of ``auto``, where layers are placed."""
     if effective is not None and effective.placed:
         config = config.with_values(dict(effective.placed))
-    return Situation(config, effective, facts, program)
+    return Situation(config, effective, facts, program, shell)
 
 
 @dataclass(frozen=True)

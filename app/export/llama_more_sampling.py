@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from app.export.llama_flag import Flag, Situation, said_if_changed, switch
 from app.export.llama_sampling import is_overruled, sampling
+from app.quoting import Shell
+from engine_bridge.settings import json_schema
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
@@ -49,11 +51,32 @@ def _adaptive(s: Situation) -> tuple[str, ...]:
 
 
 def _schema(s: Situation) -> tuple[str, ...]:
-    """In one line, which every shell can be given."""
+    """As a grammar: with ``--json-schema`` the program starts, and then refuses every chat.
+
+    A grammar has several lines, though, which not every shell can be given; a schema needs one.
+    """
     text = s.config.json_schema
-    if not text:
+    if not text or s.config.grammar:  # which refuses to stand beside one, and is said itself
         return ()
+    if s.shell is Shell.POSIX:
+        return ("--grammar", json_schema.grammar_of(text).rstrip())
     return ("--json-schema", json.dumps(json.loads(text), ensure_ascii=False))
+
+
+def _schema_notes(s: Situation) -> tuple[str, ...]:
+    words = _schema(s)
+    if "--grammar" in words:
+        return (
+            "The JSON schema is written as --grammar, as the desk makes it of the schema: with "
+            f"--json-schema {s.program} refuses each chat (error 400).",
+        )
+    if "--json-schema" in words:
+        return (
+            f"With --json-schema {s.program} refuses each chat (error 400) and follows the schema "
+            "at /completion alone. Lines for POSIX sh say it as --grammar, which works for both; "
+            "this shell cannot be given a text of several lines.",
+        )
+    return ()
 
 
 def _biases(s: Situation) -> tuple[str, ...]:
@@ -62,22 +85,26 @@ def _biases(s: Situation) -> tuple[str, ...]:
 
 def without_effect(s: Situation) -> dict[str, str]:
     """Settings that are changed but not said, since the sampler they belong to is off."""
-    return {
+    reasons = {
         key: f"It has no effect while {name} is off."
         for name, (is_on, keys) in _PARTS.items()
         for key in keys
         if not is_on(s.config) and getattr(s.config, key) != BY_KEY[key].default
     }
+    if s.config.grammar and s.config.json_schema:
+        reasons["json_schema"] = "An answer follows one form, and the line says the grammar."
+    return reasons
 
 
 def notes(s: Situation) -> tuple[str, ...]:
     """What the user should know about these flags before running the line."""
     repeated = [flag for flag, words in _REPEATED.items() if words(s).count(flag) > 1]
     if not repeated:
-        return ()
+        return _schema_notes(s)
     return (
         f"{s.program} warns that only the last {' and the last '.join(repeated)} would be used; "
         "it uses all of them.",
+        *_schema_notes(s),
     )
 
 

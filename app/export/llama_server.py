@@ -20,7 +20,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama-server`` command line."""
-    situation = situation_of(config, effective, facts, TARGET)
+    situation = situation_of(config, effective, facts, TARGET, shell)
     return written(
         TARGET,
         ("llama-server", *llama_flags.words(situation)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 import msgspec
@@ -12,6 +11,7 @@ from app.export import llama_server
 from app.export.dialect import Export
 from app.quoting import Shell
 from app.sampler_words import SAMPLER_DEPENDENT, SAMPLER_WORDS
+from engine_bridge.settings import gbnf, json_schema
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.row import Group
 from engine_bridge.settings.table import SETTINGS
@@ -55,14 +55,31 @@ def test_that_a_warning_of_the_program_is_explained() -> None:
     assert not any("all of them" in note for note in _export({"logit_bias": ("1+1",)}).notes)
 
 
-def test_that_a_schema_is_said_in_one_line() -> None:
-    schema = '{\n  "type": "object",\n  "properties": {"é": {}}\n}'
-    for shell in Shell:
-        export = _export({"json_schema": schema}, shell)
+SCHEMA = '{\n  "type": "object",\n  "properties": {"é": {}}\n}'
+
+
+def test_that_a_schema_is_said_as_the_grammar_that_chats_can_follow() -> None:
+    export = _export({"json_schema": SCHEMA})
+    (said,) = _values_of(export, "--grammar")
+    assert said == json_schema.grammar_of(SCHEMA).rstrip()
+    assert gbnf.fault_in(said) is None
+    assert "--json-schema" not in shlex.split(export.text)
+    assert any("written as --grammar" in note for note in export.notes)
+    assert not any("schema" in note for note in _export({}).notes)
+
+
+def test_that_a_schema_is_said_in_one_line_where_a_grammar_cannot_be() -> None:
+    for shell in (Shell.CMD, Shell.POWERSHELL):
+        export = _export({"json_schema": SCHEMA}, shell)
         assert "\n" not in export.text
         assert "--json-schema" in export.text
-    (said,) = _values_of(_export({"json_schema": schema}), "--json-schema")
-    assert json.loads(said) == json.loads(schema)
+        assert any("error 400" in note for note in export.notes)
+
+
+def test_that_a_schema_beside_a_grammar_is_excused() -> None:
+    export = _export({"json_schema": SCHEMA, "grammar": GRAMMAR})
+    assert _values_of(export, "--grammar") == [GRAMMAR]
+    assert "one form" in export.not_carried["json_schema"]
 
 
 def test_that_a_grammar_is_quoted_or_refused_in_a_sentence() -> None:
