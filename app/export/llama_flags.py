@@ -72,13 +72,22 @@ def notes(situation: Situation) -> tuple[str, ...]:
 
 
 def _memory_note(config: EngineConfig, program: str) -> str:
-    kept = "without a limit" if config.cache_ram_mib < 0 else f"up to {config.cache_ram_mib:,} MiB"
-    if not config.cache_ram_mib and not config.ctx_checkpoints:
-        return f"-fit off --cache-ram 0 -ctxcp 0 keep {program} to the memory shown here."
+    kept, forbidding = [], []
+    if config.cache_ram_mib:
+        most = f"up to {config.cache_ram_mib:,} MiB"
+        kept.append(f"prompts ({most if config.cache_ram_mib > 0 else 'without a limit'})")
+        forbidding.append("--cache-ram 0")
+    if config.ctx_checkpoints:
+        kept.append(
+            f"up to {config.ctx_checkpoints:,} checkpoints a slot, where a model needs them"
+        )
+        forbidding.append("-ctxcp 0")
+    said = f"-fit off keeps {program} to the memory shown here."
+    if not kept:
+        return said
     return (
-        f"-fit off keeps {program} to the memory shown here. Beside it, it keeps prompts in RAM "
-        f"({kept}) and {config.ctx_checkpoints:,} checkpoints a slot, where a model needs them; "
-        "--cache-ram 0 -ctxcp 0 would forbid that. It does not look whether the memory is there."
+        f"{said} Beside that, {program} keeps in RAM {' and '.join(kept)}, without a look whether "
+        f"there is room; {' '.join(forbidding)} would forbid it."
     )
 
 

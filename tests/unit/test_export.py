@@ -436,6 +436,26 @@ def test_that_what_would_change_the_memory_is_switched_off() -> None:
     assert "--cache-ram 0 -ctxcp 0" in line
 
 
+@pytest.mark.parametrize(
+    ("ram_mib", "checkpoints", "said", "unsaid"),
+    [
+        (0, 0, "to the memory shown here.", "RAM"),
+        (0, 8, "llama-server keeps in RAM up to 8 checkpoints", "prompts"),
+        (512, 0, "llama-server keeps in RAM prompts (up to 512 MiB)", "checkpoints"),
+        (-1, 8, "prompts (without a limit) and up to 8 checkpoints", "-1"),
+    ],
+)
+def test_that_only_what_is_kept_in_ram_is_told(
+    ram_mib: int, checkpoints: int, said: str, unsaid: str
+) -> None:
+    config = EngineConfig(cache_ram_mib=ram_mib, ctx_checkpoints=checkpoints)
+    (note,) = [n for n in llama_server.export(config, None, None).notes if "-fit off" in n]
+    assert said in note
+    assert unsaid not in note
+    assert ("--cache-ram 0" in note) == (ram_mib != 0)
+    assert ("-ctxcp 0" in note) == (checkpoints != 0)
+
+
 def test_that_drafts_are_said_with_their_sizes_or_not_at_all() -> None:
     assert "--spec" not in " ".join(words_of(EngineConfig(ngram_size_n=3)))
     words = " ".join(words_of(EngineConfig(spec_types=("ngram-simple",), ngram_size_n=3)))
