@@ -5,9 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from app.desk import Desk
+from app.export.effective_for import effective_for
 from app.export.targets import TARGETS
 from app.kept_settings import KeptSettings
 from app.quoting import Shell, own_shell
+from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import BY_KEY
 from widgets.command_bar import CommandBar
@@ -48,12 +50,8 @@ class CommandWiring(QObject):
 
     def refresh(self) -> None:
         """Write the line anew."""
-        session = self._session
-        applied, wanted = session.applied, session.wanted
-        effective = applied.effective if applied else None
-        if applied is not None and applied.config != wanted and session.plan is not None:
-            effective = session.plan.effective or effective
-        export = TARGETS[self._target](wanted, effective, session.model, self._shell)
+        session, wanted = self._session, self._session.wanted
+        export = TARGETS[self._target](wanted, self._effective(), session.model, self._shell)
         refusals = [
             f"llama.cpp would refuse this line: {problem.message}"
             for problem in errors_of(wanted, session.model)
@@ -63,6 +61,17 @@ class CommandWiring(QObject):
             export.text, [*self._notes, *export.notes], named,
             listed=export.lines, refusals=refusals,
         )  # fmt: skip
+
+    def _effective(self) -> EffectiveConfig | None:
+        """What is known of the settings wanted; a plan that was refused has no such answer."""
+        session = self._session
+        if session.applied is None:
+            return None
+        running = (session.applied.config, session.applied.effective)
+        if session.plan is None or session.planned is None:
+            return effective_for(session.wanted, running)
+        planned = (session.planned, session.plan.effective)
+        return effective_for(session.wanted, planned, running)
 
     def _offer(self) -> None:
         self._command.set_targets(tuple(TARGETS), self._target)
