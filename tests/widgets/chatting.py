@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QTextBlock
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.chat_view import ChatView
@@ -12,6 +12,7 @@ from widgets.message_code import CodeBlock
 from widgets.message_text import TextRun
 
 MODEL = "Model 1B"
+_LEVELS = 10
 
 
 def answer(view: ChatView) -> AnswerView:
@@ -33,7 +34,15 @@ def answered(qtbot: QtBot, view: ChatView, markdown: str, question: str = "q") -
     view.append_text(markdown)
     view.finish_answer("TTFT 1 s", None, False)
     qtbot.waitUntil(lambda: answer(view).is_settled, timeout=20_000)
+    lay_out(view)
     return answer(view)
+
+
+def lay_out(view: ChatView) -> None:
+    """Let Qt give what is shown its place: a turn of the event loop for each level of widgets."""
+    for _ in range(_LEVELS):
+        QApplication.processEvents()
+    assert view.isVisible()
 
 
 def runs(widget: QWidget) -> list[TextRun]:

@@ -458,6 +458,7 @@ def test_that_the_way_back_to_the_end_covers_nothing(
     answered(qtbot, view, "words " * 900)
     area = view.messages_area
     bar = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=60_000)
     bar.setValue(bar.maximum() - 40)
     button = area.jump_button
     assert button.isVisible()
