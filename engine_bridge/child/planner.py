@@ -125,12 +125,9 @@ class Planner:
         draft, refused = self._read_draft(config, gguf.facts)
         if refused is not None:
             problems = _with_first(problems, refused)
-        is_refused = refused is not None or bool(errors_of(config, gguf.facts))
-        if not is_refused:
-            missing = lora_problem(config, gguf.facts) or placement_problem(config, GGML)
-            if missing is not None:
-                problems, is_refused = _with_first(problems, missing), True
-        if is_refused:
+        for missing in _missing(config, gguf.facts):
+            problems = _with_first(problems, missing)
+        if any(problem.severity is Severity.ERROR for problem in problems):
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
         memory = memory_now() if self._memory is None else self._memory()
@@ -260,6 +257,20 @@ def _asked(
         ) from None
     except NotSupportedError as error:
         raise PlanRefusedError(Problem(("model_path",), str(error))) from None
+
+
+def _missing(config: EngineConfig, facts: ModelFacts) -> tuple[Problem, ...]:
+    """What is not there: an adapter, a worker, a device; each told, whatever else is wrong.
+
+    Workers and devices are asked only for what keeps all rules.
+    """
+    broken = errors_of(config, facts)
+    found = []
+    if not broken:
+        found.append(placement_problem(config, GGML))
+    if not any("lora" in problem.keys for problem in broken):
+        found.append(lora_problem(config, facts))
+    return tuple(problem for problem in found if problem is not None)
 
 
 def _with_first(problems: tuple[Problem, ...], new: Problem) -> tuple[Problem, ...]:

@@ -137,3 +137,18 @@ def test_that_a_foreign_adapter_is_refused_and_the_model_goes_on(
         again = desk.answer_to(number)
         assert isinstance(again, Refused)
         assert msgspec.structs.asdict(again.problem) == msgspec.structs.asdict(refused.problem)
+
+
+def test_that_a_missing_adapter_and_whatever_else_is_wrong_are_told_together(
+    few_words_path: Path,
+) -> None:
+    gone = _config(few_words_path, "/nowhere/gone.gguf")
+    planner = Planner()
+    try:
+        nobody = planner.plan(gone.with_values({"devices": ("CUDA99",)}))
+        broken = planner.plan(gone.with_values({"cache_type_v": "q8_0", "flash_attn": "off"}))
+    finally:
+        planner.close()
+    assert [problem.keys[0] for problem in nobody.problems] == ["lora", "devices"]
+    assert [problem.keys[0] for problem in broken.problems] == ["lora", "cache_type_v"]
+    assert "there is no such file" in nobody.problems[0].message
