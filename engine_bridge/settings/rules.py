@@ -176,14 +176,17 @@ def _batch_holds_a_token_per_slot(config: EngineConfig, _: ModelFacts | None) ->
     )
 
 
-def _pool_is_bounded(config: EngineConfig, _: ModelFacts | None) -> Problem | None:
+def _pool_is_bounded(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
     if config.pool_tok <= MAX_POOL_CELLS:
         return None
+    # What the model was not trained for is no repair: the next rule would take it back.
+    trained = model.ctx_train_tok if model is not None else 0
+    most = max(trained, _CONTEXT_MINIMUM_TOK) if trained else MAX_POOL_CELLS
     fix: dict[str, Value]
     if config.kv_unified:
-        fix = {"ctx_total_tok": MAX_POOL_CELLS}
+        fix = {"ctx_total_tok": min(MAX_POOL_CELLS, config.slots * most)}
     else:
-        fix = {"ctx_per_slot_tok": MAX_POOL_CELLS // config.slots // 256 * 256}
+        fix = {"ctx_per_slot_tok": min(MAX_POOL_CELLS // config.slots // 256 * 256, most)}
     return Problem(
         ("ctx_per_slot_tok", "slots", "ctx_total_tok"),
         f"A pool of {config.pool_tok:,} tokens is beyond what TuneDeck asks the engine for "

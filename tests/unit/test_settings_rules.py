@@ -247,6 +247,15 @@ def test_that_a_repair_does_not_raise_what_nobody_asked_for() -> None:
     assert problem.fix == {"ctx_total_tok": MAX_POOL_CELLS}
 
 
+def test_that_a_pool_too_large_is_cut_to_what_the_model_was_trained_for() -> None:
+    config = EngineConfig(ctx_per_slot_tok=10_000_000)
+    (problem,) = errors_of(config, _model())
+    assert problem.fix == {"ctx_per_slot_tok": 32768}
+    assert problems_of(repaired(config, problem), _model()) == ()
+    (problem,) = errors_of(config)
+    assert problem.fix == {"ctx_per_slot_tok": MAX_POOL_CELLS // 4}
+
+
 def test_that_errors_come_before_warnings() -> None:
     config = EngineConfig(cache_type_v="q8_0", flash_attn="off", ctx_per_slot_tok=256)
     assert [p.severity for p in problems_of(config)] == [Severity.ERROR, Severity.WARNING]
