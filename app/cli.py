@@ -15,14 +15,15 @@ from pathlib import Path
 import msgspec
 
 from app.export.targets import TARGETS
-from app.figures import bytes_text
+from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
 from app.quoting import Shell, own_shell
+from app.settings_list import settings_lines, settings_values
+from app.ways_out import ways_out
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.config import EngineConfig, parse_assignments
-from engine_bridge.settings.domain import DomainError, Value
-from engine_bridge.settings.rules import errors_of
-from engine_bridge.settings.table import BY_KEY, SETTINGS
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.problem import Severity
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 
     settings = commands.add_parser("settings", help="list what can be set")
     settings.set_defaults(run=_run_settings)
+    settings.add_argument("--json", action="store_true", help="print one JSON list")
 
     diagnostics = commands.add_parser(
         "diagnostics", help="versions, hardware and settings for whoever helps; no names, no chats"
@@ -144,18 +146,21 @@ def _run_tour(arguments: argparse.Namespace) -> int:
 def _run_plan(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     answer = plan_in_throwaway_process(config)
+    ways = ways_out(config, answer, plan_in_throwaway_process)
+    plan = msgspec.structs.replace(answer.plan, ways=ways)
     if arguments.json:
         _print_json(
             {
                 "model": answer.model,
                 "requested": config.values(),
-                **msgspec.structs.asdict(answer.plan),
-                "bytes": _bytes_with_caches(answer.plan),
+                **msgspec.structs.asdict(plan),
+                "bytes": _bytes_with_caches(plan),
+                "without_effect": without_effect(config, answer.model),
             }
         )
     else:
-        print("\n".join(_plan_lines(answer.plan)))
-    return 0 if answer.plan.fits else 1
+        print("\n".join(plan_lines(config, plan, answer.model)))
+    return 0 if plan.fits else 1
 
 
 def _run_export(arguments: argparse.Namespace) -> int:
@@ -172,6 +177,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
                 "text": text,
                 "notes": export.notes,
                 "not_carried": export.not_carried,
+                "problems": answer.plan.problems,
             }
         )
     else:
@@ -180,17 +186,17 @@ def _run_export(arguments: argparse.Namespace) -> int:
             print(f"note: {note}", file=sys.stderr)
         for key, reason in export.not_carried.items():
             print(f"not carried: {key}: {reason}", file=sys.stderr)
-    errors = errors_of(config, answer.model)
-    for problem in answer.plan.problems:
-        print(f"{problem.severity}: {problem.message}", file=sys.stderr)
-    return 1 if errors or not text else 0
+        for problem in answer.plan.problems:
+            print(f"{problem.severity}: {problem.message}", file=sys.stderr)
+    has_error = any(problem.severity is Severity.ERROR for problem in answer.plan.problems)
+    return 1 if has_error or not text else 0
 
 
-def _run_settings(_: argparse.Namespace) -> int:
-    for setting in SETTINGS:
-        default = setting.domain.format(setting.default)
-        print(f"{setting.key} = {default}  ({setting.domain.describe()}; {setting.applies})")
-        print(f"    {setting.help}")
+def _run_settings(arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        _print_json(settings_values())
+    else:
+        print("\n".join(settings_lines()))
     return 0
 
 
@@ -225,41 +231,7 @@ def _print_json(value: object) -> None:
 def _bytes_with_caches(plan: MemoryPlan) -> dict[str, int]:
     """Bytes by use; ``host`` counts what prompt caches may take as well, at most."""
     uses: dict[str, int] = msgspec.structs.asdict(plan.bytes)
-    return uses | {"host": plan.bytes.host + plan.host_caches}
-
-
-def _plan_lines(plan: MemoryPlan) -> list[str]:
-    rows = [
-        (name, getattr(plan.bytes, name))
-        for name in ("weights", "weights_mapped", "kv", "recurrent", "compute", "output", "draft")
-    ]
-    lines = [f"{name.replace('_', ' '):<16}{bytes_text(size):>12}" for name, size in rows if size]
-    lines.append(f"{'total':<16}{bytes_text(plan.bytes.total):>12}")
-    if plan.host_caches:
-        lines.append(f"prompt caches may take up to {bytes_text(plan.host_caches)} of free RAM")
-    for device in plan.devices:
-        need = device.needed
-        free = f", {bytes_text(device.free)} free" if device.free >= 0 else ""
-        lines.append(f"{device.name}: {bytes_text(need)} needed{free}")
-    if plan.effective is not None:
-        e = plan.effective
-        lines.append(
-            f"{e.slots} slots, {e.ctx_per_slot_tok:,} tokens each, pool {e.ctx_total_tok:,}, "
-            f"flash attention {e.flash_attn}"
-        )
-        lines += [e.placement] if e.placement else []
-    problems = [f"{problem.severity}: {problem.message}" for problem in plan.problems]
-    fixes = plan.ways or tuple(problem.fix for problem in plan.problems if problem.fix)
-    problems += [f"would do: {_assignments(fix)}" for fix in fixes]
-    if plan.effective is None:
-        return [*problems, "cannot run"]
-    return [*lines, *problems, "fits" if plan.fits else "does not fit"]
-
-
-def _assignments(values: dict[str, Value]) -> str:
-    """Values as ``--set`` takes them."""
-    words = [f"{key}={BY_KEY[key].domain.format(value)}" for key, value in values.items()]
-    return " ".join(f"--set {word}" for word in words)
+    return uses | {"host": plan.bytes.host + caches_bytes(plan)}
 
 
 if __name__ == "__main__":

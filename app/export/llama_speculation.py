@@ -82,7 +82,7 @@ def without_effect(s: Situation) -> dict[str, str]:
             reasons[key] = f"It has no effect while {' or '.join(kinds)} does not draft."
     for key in DRAFT_KEYS:
         if not _drafts_by_model(config) and _is_moved(s, key):
-            reasons[key] = "It has no effect while no model drafts."
+            reasons[key] = "It has no effect while no model drafts: spec_types names none."
     if config.uses_mtp and config.draft_model_path:
         reasons["draft_model_path"] = "draft-mtp asks layers of the model's own."
     return reasons

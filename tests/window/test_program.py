@@ -83,6 +83,43 @@ def test_that_export_writes_a_line_and_names_what_it_leaves_behind(tiny_path: Pa
     assert "prefill_chunk_tok" in answer["not_carried"]
 
 
+def test_that_a_line_with_an_error_is_written_and_the_status_tells(tiny_path: Path) -> None:
+    done = run("export", str(tiny_path), "--set", "lora=/nowhere/x.gguf:0.5")
+    assert done.returncode == 1
+    assert "--lora-scaled /nowhere/x.gguf:0.5" in done.stdout
+    assert "error: The LoRA adapter x.gguf cannot be read: there is no such file" in done.stderr
+    done = run("export", str(tiny_path), "--set", "lora=/nowhere/x.gguf:0.5", "--json")
+    assert done.returncode == 1
+    answer = json.loads(done.stdout)
+    assert "--lora-scaled" in answer["text"]
+    assert [problem["keys"] for problem in answer["problems"]] == [["lora"]]
+    assert not done.stderr
+
+
+def test_that_only_changes_that_agree_and_fit_are_offered(tiny_path: Path) -> None:
+    done = run("plan", str(tiny_path), "--set", "ctx_per_slot_tok=10000000")
+    assert done.returncode == 1
+    (offer,) = [line for line in done.stdout.splitlines() if line.startswith("would do:")]
+    words = offer.removeprefix("would do: ").split()
+    assert run("plan", str(tiny_path), *words).returncode == 0
+
+
+def test_that_a_draft_model_nobody_asks_is_told_by_both_commands(tiny_path: Path) -> None:
+    settings = ("--set", f"draft_model_path={tiny_path}")
+    said = "draft_model_path: It has no effect while no model drafts"
+    assert said in run("plan", str(tiny_path), *settings).stdout
+    assert said in run("export", str(tiny_path), *settings).stderr
+    answer = json.loads(run("plan", str(tiny_path), *settings, "--json").stdout)
+    assert "draft_model_path" in answer["without_effect"]
+
+
+def test_that_the_settings_are_listed_for_programs_too() -> None:
+    listed = json.loads(run("settings", "--json").stdout)
+    assert {"key": "slots", "section": "Main", "default": 4}.items() <= listed[
+        [one["key"] for one in listed].index("slots")
+    ].items()
+
+
 def test_that_export_quotes_for_the_shell_that_is_named(tmp_path: Path, tiny_path: Path) -> None:
     model = tmp_path / "it's mine.gguf"
     model.symlink_to(tiny_path)
