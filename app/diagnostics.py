@@ -27,6 +27,9 @@ from engine_bridge.hardware.machine import open_readers
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import PROTOCOL_VERSION, Applied, Hello
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.placement_items import endpoint, lora_file
+from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.text_domain import TextDomain
 from widgets.log_line import LogLine
 
 _PACKAGES = (
@@ -81,13 +84,9 @@ def report_on(situation: Situation, redactor: Redactor | None = None) -> dict[st
         configs = [situation.config]
         if situation.applied is not None:
             configs.append(situation.applied.config)
-        paths = [
-            value
-            for config in configs
-            for key, value in config.values().items()
-            if key.endswith("_path") and isinstance(value, str)
-        ]
-        redactor = Redactor(names_here(paths), situation.conversations)
+        paths = [path for config in configs for path in _paths_in(config)]
+        hosts = [host for config in configs for host in _hosts_in(config)]
+        redactor = Redactor(names_here(paths, hosts), situation.conversations)
     plain = {
         "made": datetime.now().astimezone().isoformat(timespec="seconds"),
         "versions": _versions(situation.hello),
@@ -212,8 +211,26 @@ def _settings(config: EngineConfig) -> dict[str, object]:
     }
 
 
+def _paths_in(config: EngineConfig) -> list[str]:
+    """Files that settings name."""
+    named = [
+        value
+        for key, value in config.values().items()
+        if key.endswith("_path") and isinstance(value, str)
+    ]
+    return [*named, *(lora_file(item).path for item in config.lora)]
+
+
+def _hosts_in(config: EngineConfig) -> list[str]:
+    """Other machines that settings name."""
+    workers = [endpoint(item) for item in config.rpc_servers]
+    return [worker.host for worker in workers if not worker.is_loopback]
+
+
 def _told(key: str, value: object) -> object:
-    """A setting as it may be told: of a file its name."""
+    """A setting as it may be told: of a file its name, of a text that somebody wrote its length."""
+    if isinstance(value, str) and isinstance(BY_KEY[key].domain, TextDomain) and value:
+        return f"a text of {len(value):,} characters"
     if key.endswith("_path") and isinstance(value, str):
         return value.replace("\\", "/").rpartition("/")[2]
     return list(value) if isinstance(value, tuple) else value

@@ -84,8 +84,13 @@ class Names:
     paths: tuple[str, ...] = ()
 
 
-def names_here(paths: Sequence[str] = ()) -> Names:
-    """The names of whoever runs this, by every way the system has of telling them."""
+def names_here(paths: Sequence[str] = (), other_hosts: Iterable[str] = ()) -> Names:
+    """The names of whoever runs this, by every way the system has of telling them.
+
+    Args:
+        paths: Files of which the name alone may be told.
+        other_hosts: Machines that this one works with.
+    """
     homes = {os.environ.get("HOME", ""), os.environ.get("USERPROFILE", "")}
     users = {os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")}
     with contextlib.suppress(OSError, KeyError, ImportError):
@@ -97,7 +102,7 @@ def names_here(paths: Sequence[str] = ()) -> Names:
     hosts = {platform.node(), os.environ.get("HOSTNAME", ""), os.environ.get("COMPUTERNAME", "")}
     with contextlib.suppress(OSError):
         hosts.add(socket.gethostname())
-    hosts |= {host.partition(".")[0] for host in hosts}
+    hosts |= {host.partition(".")[0] for host in hosts} | set(other_hosts)
     return Names(_longest_first(homes), _longest_first(users), _longest_first(hosts), tuple(paths))
 
 

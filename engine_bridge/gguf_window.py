@@ -104,9 +104,10 @@ class BoundedReader:
         return b"".join(parts)
 
     def lies(self, what: str) -> GgufError:
-        """The error of a header that ``what`` (a verb and the rest)."""
+        """The error of a header that ``what`` (a verb and the rest, with words of the file)."""
+        shown = "".join(letter if letter.isprintable() else "�" for letter in what)
         return GgufError(
-            f"{self._name} is damaged or was made to harm: its header {what}. "
+            f"{self._name} is damaged or was made to harm: its header {shown}. "
             "Download it again from a source you trust."
         )
 

@@ -300,3 +300,23 @@ def test_that_the_command_line_tells_the_same_without_this_user_s_names(
         assert json.loads(done.stdout)["settings"]["changed"] == {"slots": 7}
     else:
         assert "slots: 7" in done.stdout
+
+
+def test_that_workers_adapters_and_grammars_are_told_without_what_somebody_wrote(
+    situation: Situation,
+) -> None:
+    config = situation.config.with_values(
+        {
+            "rpc_servers": ("alice-pc.lan:50052", "127.0.0.1:50053"),
+            "lora": (f"{HOME}/letters to Ada/style.gguf:0.5",),
+            "grammar": 'root ::= "a line that somebody wrote"',
+        }
+    )
+    changed = replace(
+        situation, config=config, log=log_of("connecting to alice-pc.lan:50052 failed")
+    )
+    told = text_of(report_on(changed))
+    for secret in ("alice", "letters", "somebody wrote"):
+        assert secret not in told
+    for kept in ("127.0.0.1:50053", "style.gguf:0.5", "a text of"):
+        assert kept in told

@@ -407,3 +407,21 @@ def test_that_a_name_that_is_no_utf8_works_s31(tmp_path: Path) -> None:
     assert facts.name == "mod\\xff"
     Path(path).write_bytes(b"none")
     assert "mod\\xff.gguf" in refusal(path)
+
+
+def test_that_a_sentence_shows_no_control_character_of_the_file(tmp_path: Path) -> None:
+    good = Gguf().file()
+    key = b"general.name"
+    hostile = b"\x0bgen\x1b[31m\x00"
+    said = refusal(
+        write(
+            tmp_path,
+            good.replace(
+                text(key) + struct.pack("<I", TEXT),
+                text(hostile.ljust(len(key), b"\x07")) + struct.pack("<I", 99),
+                1,
+            ),
+        )
+    )
+    assert said.isprintable()
+    assert "99" in said
