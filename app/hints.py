@@ -174,6 +174,17 @@ def _waits_for_kinds(kinds: tuple[str, ...]) -> str:
     return f"takes effect with {', '.join([first, *short[:-1]])} or {short[-1]}"
 
 
+def ngram_note(spec_types: tuple[str, ...]) -> str:
+    """Which settings of copied drafts are in effect, where not all or none of them are."""
+    used = [key for key in KINDS_OF_KEY if kinds_that_use(key, spec_types)]
+    if not used or len(used) == len(KINDS_OF_KEY):
+        return ""
+    kinds = [kind for kind in spec_types if any(kind in KINDS_OF_KEY[key] for key in used)]
+    *others, last = [f"\u201c{BY_KEY[key].label}\u201d" for key in used]
+    labels = f"{', '.join(others)} and {last}" if others else last
+    return f"{' and '.join(kinds)} drafts with {labels}. The others are for other kinds."
+
+
 def _at_most(key: str) -> Callable[[Situation], str]:
     return lambda s: f"up to {1 + getattr(s.config, key)} tokens from one pass"
 

@@ -20,6 +20,7 @@ _MAC_ROLES = {
 }
 _IDS = (
     "help.actions", _LINE,
+    "chat.save_cache", "chat.load_cache", _LINE,
     "panel.conversations", "panel.tune", "panel.live", "panel.log", "panel.command", "panel.reset",
     _LINE,
     "theme.system", "theme.dark", "theme.light", _LINE,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from app.cache_words import CACHE_DEPENDENT
 from app.command_wiring import CommandWiring
 from app.desk import Desk
-from app.hints import Situation, hint_for
+from app.hints import Situation, hint_for, ngram_note
 from app.placement_words import OF_BOARDS, leaves_layers_to_auto
 from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
@@ -160,6 +160,7 @@ class TuneWiring(QObject):
             row.set_effective(_effective_words(key, candidate, made_of, effective))
         self._tune.set_applied_values(applied.config.values() if applied else None)
         self._tune.set_enabled_keys(self._enabled_keys(candidate))
+        self._tune.section(Group.NGRAM).set_note(ngram_note(candidate.spec_types))
 
     def _made_of(self) -> tuple[EngineConfig | None, EffectiveConfig | None]:
         """What the engine made, or by its plan would make, and of which configuration."""

@@ -195,9 +195,7 @@ class Window(QMainWindow):
     def show_setting(self, key: str) -> None:
         """Give the keyboard to the row of a setting."""
         self.docks.show(_TUNE)
-        main = self.tune.row(key).control.main
-        self.tune.ensureWidgetVisible(main)
-        main.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.tune.go_to(key)
 
     def search_conversations(self) -> None:
         """Go to the search over all conversations."""

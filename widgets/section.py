@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from resources.tokens import DARK, STEP_PX, Palette
 from widgets.theme import icon, set_role
@@ -32,6 +32,13 @@ class Section(QWidget):
         self._inner = QVBoxLayout(self._content)
         self._inner.setContentsMargins(0, 0, 0, 0)
         self._inner.setSpacing(0)
+        self._note = QLabel(self._content)
+        self._note.setTextFormat(Qt.TextFormat.PlainText)
+        self._note.setWordWrap(True)
+        self._note.setContentsMargins(0, 0, 0, STEP_PX)
+        set_role(self._note, "hint")
+        self._inner.addWidget(self._note)
+        self._note.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, STEP_PX, 0, 0)
         layout.setSpacing(0)
@@ -43,6 +50,15 @@ class Section(QWidget):
     def add(self, widget: QWidget) -> None:
         """Put ``widget`` at the end."""
         self._inner.addWidget(widget)
+
+    def set_note(self, text: str) -> None:
+        """Say ``text`` above what it holds, in as many lines as it takes; empty says nothing."""
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
+
+    def note(self) -> str:
+        """What is said above what it holds."""
+        return self._note.text()
 
     def is_open(self) -> bool:
         """Whether the content shows."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence, QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
@@ -156,6 +156,18 @@ class SettingRow(QWidget):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self._control.set_palette(palette)
+
+    def take_focus(self) -> None:
+        """Take the keyboard where a value can be typed, all of the old one selected.
+
+        A row without a field gives it to what moves the value.
+        """
+        field = self._control.value_widget
+        if isinstance(field, QLineEdit):
+            field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            field.selectAll()
+        else:
+            self._control.main.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def reset(self) -> None:
         """Choose the default, as a person would."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
@@ -71,13 +72,21 @@ class TunePanel(QFrame):
         """All rows, from top to bottom."""
         return tuple(self._rows.values())
 
+    def go_to(self, key: str) -> None:
+        """Scroll to the row of ``key`` and give it the keyboard, ready for a value to be typed.
+
+        Raises:
+            KeyError: If the panel has no such row.
+        """
+        row = self._rows[key]
+        self.ensureWidgetVisible(row)
+        row.take_focus()
+
     def ensureWidgetVisible(self, widget: QWidget) -> None:
         """Scroll, and unfold a section where needed, until ``widget`` of a row can be seen."""
         for section in self._sections.values():
             if section.isAncestorOf(widget) and not section.is_open():
                 section.set_open(True)
-                # Else the rows get their place only when the event loop turns.
-                QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
         self._scroll.ensureWidgetVisible(widget)
 
     def refused_label(self) -> str:
@@ -149,6 +158,16 @@ class TunePanel(QFrame):
         for row in self._rows.values():
             row.set_palette(palette)
 
+    def _on_section_unfolded(self, section: Section, is_open: bool) -> None:
+        """Scroll to what it holds; of one that is too long the header stays in sight."""
+        if not is_open:
+            return
+        # Else the rows get their place only when the event loop turns.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        bar, top = self._scroll.verticalScrollBar(), section.y()
+        below = top + section.height() - self._scroll.viewport().height()
+        bar.setValue(min(top, max(bar.value(), below)))
+
     def _make_row(self, setting: Setting) -> SettingRow:
         row = SettingRow(setting, self)
         row.changing.connect(self.changing)
@@ -170,6 +189,7 @@ class TunePanel(QFrame):
                 section.add(row)
         for section in self._sections.values():
             column.addWidget(section)
+            section.unfolded.connect(partial(self._on_section_unfolded, section))
         column.addStretch()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.hints import Situation, hint_for, room_for_slots, slot_arithmetic
+from app.hints import Situation, hint_for, ngram_note, room_for_slots, slot_arithmetic
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import SETTINGS
@@ -108,3 +108,11 @@ def test_that_what_the_shift_keeps_waits_for_the_shift() -> None:
     assert "takes effect" in hint_for("keep_tok", Situation(EngineConfig(keep_tok=-1)))
     config = EngineConfig(context_shift=True, keep_tok=-1)
     assert hint_for("keep_tok", Situation(config)) == "the whole prompt stays"
+
+
+def test_that_settings_of_other_kinds_of_copied_drafts_are_told_apart() -> None:
+    note = ngram_note(("ngram-mod",))
+    assert note.startswith("ngram-mod drafts with \u201c")
+    assert note.endswith("The others are for other kinds.")
+    assert ngram_note(()) == ngram_note(("draft-simple", "ngram-cache")) == ""
+    assert ngram_note(("ngram-map-k4v", "ngram-mod")) == ""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import ChoiceDomain, IntDomain
@@ -335,3 +335,44 @@ def test_that_a_unit_is_never_cut(panel: TunePanel) -> None:
     for row in panel.rows():
         unit = child(row, SteadyLabel)
         assert unit.width() >= unit.fontMetrics().horizontalAdvance(unit.text())
+
+
+def test_that_a_row_gone_to_takes_a_number_typed(panel: TunePanel) -> None:
+    for key in ("ctx_per_slot_tok", "temperature", "seed"):
+        panel.go_to(key)
+        control = panel.row(key).control
+        field = control.value_widget
+        assert isinstance(field, QLineEdit)
+        assert field.hasFocus()
+        assert field.selectedText() == field.text() != ""
+    panel.go_to("flash_attn")
+    assert panel.row("flash_attn").control.main.hasFocus()
+
+
+def test_that_a_section_unfolded_at_the_foot_is_scrolled_into_view(panel: TunePanel) -> None:
+    panel.resize(panel.width(), 500)
+    QApplication.processEvents()
+    for group in (Group.MORE_SAMPLING, Group.NGRAM):
+        section = panel.section(group)
+        panel._scroll.ensureWidgetVisible(section)  # folded as it is
+        QTest.mouseClick(child(section, QPushButton), LEFT)
+        view = panel._scroll.viewport()
+        first = next(row for row in panel.rows() if row.setting.group is group)
+        assert section.is_open()
+        assert section.mapTo(view, QPoint(0, 0)).y() >= 0
+        assert first.mapTo(view, QPoint(0, first.height())).y() <= view.height()
+
+
+def test_that_a_section_says_a_long_note_in_full(panel: TunePanel) -> None:
+    section = panel.section(Group.NGRAM)
+    section.set_open(True)
+    before = section.sizeHint().height()
+    section.set_note("word " * 40)
+    QApplication.processEvents()
+    label = next(each for each in section.findChildren(QLabel) if each.text() == section.note())
+    assert label.isVisible()
+    assert label.height() >= label.heightForWidth(label.width())
+    section.set_note("")
+    QApplication.processEvents()
+    assert not label.isVisible()
+    assert section.sizeHint().height() == before

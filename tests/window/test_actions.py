@@ -146,7 +146,7 @@ def test_that_the_list_goes_to_a_setting_and_opens_its_section(
     window.docks.set_shown("tune", False)
     window.actions_of_window.run(f"set.{folded.key}")
     assert window.tune.section(Group.BATCH).is_open()
-    assert QApplication.focusWidget() is window.tune.row(folded.key).control.main
+    assert QApplication.focusWidget() is window.tune.row(folded.key).control.value_widget
 
 
 def test_that_what_was_done_last_stands_first(make_window: Callable[..., Window]) -> None:
@@ -325,3 +325,16 @@ def test_that_keys_work_in_a_panel_that_floats(
     fader.setFocus()
     press(fader, QKeySequence("Ctrl+J, G"))
     assert window.docks.is_shown("log")
+
+
+def test_that_the_menu_has_the_caches_of_the_conversation(
+    make_window: Callable[..., Window],
+) -> None:
+    menu = make_window().top.menu_button.menu()
+    assert menu is not None
+    menu.aboutToShow.emit()
+    entries = {action.text().split("\t")[0]: action for action in menu.actions()}
+    save, load = entries["Save this conversation's cache…"], entries["Load a cache…"]
+    assert (save.isEnabled(), load.isEnabled()) == (False, False)
+    assert save.toolTip() == "Nothing was said in it yet."
+    assert load.toolTip() == "No model is loaded."
