@@ -79,6 +79,10 @@ class TemplateEditor(QPlainTextEdit):
         mark.format.setBackground(ground)
         mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
         mark.cursor = QTextCursor(block)
+        # All rows of a line that is wrapped: without a selection only the first would be marked.
+        mark.cursor.movePosition(
+            QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
+        )
         self.setExtraSelections([mark])
 
     def marked_line(self) -> int:

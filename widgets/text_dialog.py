@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from engine_bridge.settings.domain import DomainError
@@ -52,6 +52,8 @@ class TextDialog(QDialog):
         self.ok_button = self._buttons.addButton(standard.Ok)
         self.cancel_button = self._buttons.addButton(standard.Cancel)
         self.cancel_button.setText(_CANCEL)
+        for button in (self.ok_button, self.cancel_button):
+            button.setIcon(QIcon())  # no other button of the program has the system's
         reset = QDialogButtonBox.ButtonRole.ResetRole
         self.clear_button = self._buttons.addButton("Clear", reset)
         self.example_button = QPushButton("Insert the example", self)

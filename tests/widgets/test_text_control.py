@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.settings.table import BY_KEY
@@ -180,3 +180,20 @@ def test_that_an_unchanged_text_is_left_at_once(make: Make) -> None:
     assert isinstance(row.control, TextControl)
     assert row.control.dialog is None
     assert row.value() == GRAMMAR
+
+
+def test_that_no_button_of_the_dialog_has_a_picture_of_the_system_s(make: Make) -> None:
+    dialog = _opened(make("grammar"))
+    assert all(button.icon().isNull() for button in dialog.findChildren(QAbstractButton))
+
+
+def test_that_all_rows_of_a_wrapped_faulty_line_are_marked(make: Make) -> None:
+    dialog = _opened(make("grammar"))
+    dialog.set_text("root ::= " + '"yes" | ' * 60 + "(")
+    (mark,) = dialog.editor.extraSelections()
+    assert dialog.editor.marked_line() == 1
+    assert (mark.cursor.selectionStart(), mark.cursor.selectionEnd()) == (0, len(dialog.text()))
+    image = dialog.editor.viewport().grab().toImage()
+    line_px = dialog.editor.fontMetrics().height()
+    right = image.width() - 4
+    assert image.pixelColor(right, line_px // 2) == image.pixelColor(right, line_px * 3 // 2)
