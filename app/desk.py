@@ -84,6 +84,7 @@ class Desk(QObject):
         self.unsaved: tuple[str, ...] = ()
         self.session.applied_changed.connect(self._on_applied_changed)
         self.session.plan_changed.connect(self._on_plan_changed)
+        self.session.work_changed.connect(lambda work: self.meters.note_work(bool(work)))
         self.chats.answer_finished.connect(self._on_answer_finished)
         self.chats.request_sent.connect(self.meters.note_sent)
         self.chats.request_painted.connect(self.meters.note_first_paint)

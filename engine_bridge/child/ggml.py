@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from engine_bridge.hardware.memory_limit import host_memory
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.worker_probe import WorkerError, make_sure_of_worker
 
@@ -144,13 +145,16 @@ class Ggml:
     def _facts_of(self, device: int) -> DeviceFacts:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.dev_memory(device, ctypes.byref(free), ctypes.byref(total))
+        kind = self.kind_of(device)
+        # Of host memory ggml says that all of it is free, whatever is used.
+        host = host_memory() if kind == "cpu" else None
         return DeviceFacts(
             name=self.name_of(device),
             description=_text(self.dev_description(device)),
-            kind=self.kind_of(device),
+            kind=kind,
             backend=_text(self.reg_name(self.dev_backend_reg(device))),
-            free=free.value,
-            total=total.value,
+            free=free.value if host is None else host.free,
+            total=total.value if host is None else host.total,
         )
 
     def buffer_type(self, handle: int) -> BufferType:

@@ -44,6 +44,19 @@ class MemoryParts(NamedTuple):
     rest: float
 
 
+class _Held(NamedTuple):
+    """What was held before a change began.
+
+    Attributes:
+        parts: By use.
+        is_owned_known: Whether the engine's part was measured, so that growth of the others is
+            theirs.
+    """
+
+    parts: MemoryParts
+    is_owned_known: bool
+
+
 @dataclass(frozen=True)
 class MemoryView:
     """What the memory chart draws. All sizes in bytes.
@@ -89,12 +102,23 @@ class MemoryMeter:
         self._snapshot: MemorySnapshot | None = None
         self._unexplained: float | None = None
         self._sampled_ns: int | None = None
+        self._system_bytes: int | None = None  # size of main memory, as the sampler sees it
+        self._before_change: _Held | None = None
         self._boards: tuple[DeviceFacts, ...] = ()
 
     def set_applied(self, memory: MemoryPlan | None) -> None:
         """What the engine has allocated now; None when it is gone."""
         self._applied = memory
         self._candidate = None
+
+    def set_changing(self, is_changing: bool) -> None:
+        """Whether the engine loads or rebuilds: what is measured then is partly the new already."""
+        snapshot = self._snapshot
+        if not is_changing or snapshot is None:
+            self._before_change = None
+        elif self._before_change is None:
+            newest = MemoryParts(*self._series.latest()[1][:-1].tolist())
+            self._before_change = _Held(newest, snapshot.engine_owned_bytes is not None)
 
     def set_candidate(self, plan: MemoryPlan | None) -> None:
         """What the faders would allocate; None where that is not known."""
@@ -106,6 +130,7 @@ class MemoryMeter:
         if newest_ns is None or newest_ns == self._sampled_ns:
             return False
         self._sampled_ns = newest_ns
+        self._system_bytes = next((s.total_bytes for s in snapshots if s.kind == "system"), None)
         self._add(self._choose(snapshots))
         return True
 
@@ -115,7 +140,11 @@ class MemoryMeter:
         if self._sampled_ns is not None and event.at_ns - self._sampled_ns < _SAMPLER_SILENT_NS:
             return
         host = next((d for d in event.devices if d.kind == "cpu"), None)
-        if host is None or host.total <= 0:
+        if host is None or host.total <= 0 or host.free >= host.total:
+            return  # some drivers say that all is free, whatever is used
+        # The engine may see less than the machine, such as the part that a container is given: the
+        # line holds its last value rather than jump to that of another memory.
+        if self._system_bytes not in (None, host.total):
             return
         system = MemorySnapshot(
             at_ns=event.at_ns,
@@ -210,7 +239,13 @@ class MemoryMeter:
         before = _accounted(self._applied, snapshot.kind)
         if after is None or before is None:
             return self._predicted_top(self._candidate, snapshot, newest.others)
-        return max(sum(newest), newest.others + sum(before)) + sum(after) - sum(before)
+        others, held = newest.others, sum(newest) - newest.others
+        if self._before_change is not None:
+            # Else what the load has taken so far would be counted once more.
+            earlier = self._before_change
+            held = sum(earlier.parts) - earlier.parts.others
+            others = others if earlier.is_owned_known else earlier.parts.others
+        return others + max(held, sum(before)) + sum(after) - sum(before)
 
     @staticmethod
     def _predicted_top(

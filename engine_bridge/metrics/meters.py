@@ -176,6 +176,11 @@ class Meters:
         self.memory.set_candidate(plan)
         self._note_change()
 
+    def note_work(self, is_under_way: bool) -> None:
+        """A load or a change of the engine began or ended."""
+        self.memory.set_changing(is_under_way)
+        self._note_change()
+
     def note_engine_gone(self, now_ns: int) -> None:
         """The engine ended, or gave its model up: lines end, requests under way will not."""
         if self._applied is not None:

@@ -725,3 +725,38 @@ def test_that_a_marker_names_a_draft_model_and_not_whose_home_it_lies_in() -> No
 
 def _applied_with(config: EngineConfig) -> protocol.Applied:
     return fake_client.applied(config)
+
+
+def _system(used: int, owned: int, at_s: int = 0) -> MemorySnapshot:
+    at_ns = T0 + at_s * SECOND
+    return MemorySnapshot(at_ns, "system", "System memory", 32 * GIB, used, owned)
+
+
+def test_that_a_load_under_way_is_not_counted_twice_in_the_prediction() -> None:
+    meters = Meters()
+    meters.fold(applied(), T0)
+    meters.note_memory((_system(9 * GIB, 5 * GIB),))
+    larger = msgspec.structs.replace(
+        ON_CPU, devices=(DeviceBytes("CPU", weights=2 * GIB, kv=8 * GIB, compute=GIB),)
+    )
+    meters.note_plan(larger)
+    before = meters.view(T0).memory.candidate
+    meters.note_work(True)
+    for second in range(1, 5):
+        meters.note_memory((_system((9 + second) * GIB, (5 + second) * GIB, second),))
+        assert meters.view(T0 + second * SECOND).memory.candidate == before
+    meters.note_memory((_system(14 * GIB, 9 * GIB, 5),))  # another program took one more
+    assert meters.view(T0 + 5 * SECOND).memory.candidate == (before or 0) + GIB
+    meters.note_work(False)
+
+
+def test_that_an_engine_that_sees_another_memory_is_no_drop_of_the_stack() -> None:
+    meters = Meters()
+    meters.note_memory((_system(9 * GIB, 5 * GIB),))
+    for second, free, total in ((10, 32, 32), (11, 3, 4)):  # all of it free; a container's part
+        at_ns = T0 + second * SECOND
+        host = DeviceFacts("CPU", "a processor", "cpu", "CPU", free * GIB, total * GIB)
+        meters.fold(MemoryMeasured(at_ns, GIB, 0, (host,)), at_ns)
+    view = meters.view(T0 + 12 * SECOND).memory
+    assert view.capacity == 32 * GIB
+    assert view.stack.sum(axis=0).tolist() == [9 * GIB]
