@@ -150,12 +150,14 @@ class SlotContent:
         parts: (bytes,) uint8 each, contiguous: the state in its parts.
         streams: As in ``SlotHeader``.
         slot: As in ``SlotHeader``.
+        file_bytes: Size of the file it was read from; 0 where it was not.
     """
 
     tokens: NDArray[np.int32]
     parts: Sequence[NDArray[np.uint8]]
     streams: int
     slot: int
+    file_bytes: int = 0
 
 
 def write_slot(path: str, model: ModelMark, cache: CacheMark, content: SlotContent) -> int:
@@ -239,7 +241,7 @@ def read_slot(
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < model.vocab):
         raise SlotFileError(_damaged(name))
     tokens = tokens.astype(np.int32, copy=False)
-    return SlotContent(tokens, parts, header.streams, header.slot)
+    return SlotContent(tokens, parts, header.streams, header.slot, told)
 
 
 def _write(file: BinaryIO, header: SlotHeader, content: SlotContent) -> int:

@@ -188,7 +188,7 @@ class SlotFiles:
                 command.request_id,
                 command.conversation_id,
                 command.path,
-                4 * len(tokens) + sum(part.size for part in read.content.parts),
+                read.content.file_bytes,
                 len(tokens),
                 (self._clock() - read.at_ns) / 1e9,
                 slot.index,

@@ -116,6 +116,7 @@ def test_that_a_restored_conversation_goes_on_as_if_it_had_never_left(
         restored = _restore(desk, path)
         assert isinstance(restored, SlotRestored), restored
         assert (restored.tokens, restored.conversation_id) == (tokens, "b")
+        assert restored.bytes == path.stat().st_size  # the same figure as when it was saved
         text, finished = desk.answer(prompt, max_new_tok=20, ignore_eog=True, conversation="b")
         assert finished.timing.reused_tok == tokens
     assert text == _expected(config, prompt)
