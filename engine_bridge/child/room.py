@@ -169,11 +169,19 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         )
     return Problem(
         keys,
-        f"{where} does not suffice: {need}, so {gib_text(missing)} are missing (some is left for "
-        "the system). Shorten the context, use fewer slots or a q8_0 cache"
+        f"{where} does not suffice: {need}, {_missing_words(missing, worst.needed - free)}. "
+        "Shorten the context, use fewer slots or a q8_0 cache"
         + (", a smaller draft model or none" if worst.draft else "")
         + (", or put fewer layers on it." if worst.name != HOST else ", or a smaller model."),
     )
+
+
+def _missing_words(missing: int, excess: int) -> str:
+    """How much is not there, and apart from it what is left free: as the memory bar counts."""
+    if excess <= 0:
+        return f"which leaves {gib_text(missing)} too little of what is kept free for the system"
+    margin = gib_text(missing - excess)
+    return f"so {gib_text(excess)} are missing, beside {margin} to be kept free for the system"
 
 
 def _parts_of(need: DeviceBytes) -> str:

@@ -82,10 +82,18 @@ def test_that_the_short_device_is_named_with_what_helps() -> None:
     assert problem.severity is Severity.ERROR
     assert problem.message.startswith("CUDA0 does not suffice: 4.2 GiB are needed (weights 2.0 ")
     assert "KV cache 2.0 GiB, compute buffers 0.2 GiB) and 3.0 GiB are free" in problem.message
-    assert "so 1.6 GiB are missing" in problem.message
+    # As the memory bar counts; what is kept free is told apart from it.
+    assert "so 1.2 GiB are missing, beside 0.4 GiB to be kept free" in problem.message
     assert "fewer layers" in problem.message
     assert problem.keys[0] == "ctx_per_slot_tok"
     assert "n_gpu_layers" in problem.keys
+
+
+def test_that_a_margin_that_is_short_is_no_missing_memory() -> None:
+    room = Room((device("CUDA0", 4 * GIB + 300 * MIB), device("CPU", 6 * GIB)), None)
+    problem = problem_of_room(on_board(kv=2 * GIB), room, CONFIG)
+    assert problem is not None
+    assert "which leaves 0.3 GiB too little of what is kept free" in problem.message
 
 
 def test_that_unknown_memory_never_refuses() -> None:
