@@ -10,7 +10,7 @@ from app.export.targets import TARGETS
 from app.kept_settings import KeptSettings
 from app.quoting import Shell, own_shell
 from engine_bridge.memory_plan import EffectiveConfig
-from engine_bridge.settings.rules import errors_of
+from engine_bridge.settings.rules import Severity, errors_of
 from engine_bridge.settings.table import BY_KEY
 from widgets.command_bar import CommandBar
 
@@ -56,6 +56,12 @@ class CommandWiring(QObject):
             f"llama.cpp would refuse this line: {problem.message}"
             for problem in errors_of(wanted, session.model)
         ]
+        if not refusals and session.plan is not None and session.planned == wanted:
+            refusals = [
+                f"llama.cpp would refuse this line on this machine: {problem.message}"
+                for problem in session.plan.problems
+                if problem.severity is Severity.ERROR
+            ]
         named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
         self._command.set_export(
             export.text, [*self._notes, *export.notes], named,

@@ -12,6 +12,7 @@ from engine_bridge.client import EngineClient
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import PlanReady
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Problem, Severity
 
 # A plan normally comes within 100 ms; until then the one before it is the better guess. After this
 # it would be a lie.
@@ -36,6 +37,7 @@ class Forecast(QObject):
         self._asked: dict[int, EngineConfig] = {}
         self._plan: MemoryPlan | None = None
         self._planned: EngineConfig | None = None
+        self._refusal: Problem | None = None
         self._overdue = QTimer(self)
         self._overdue.setSingleShot(True)
         self._overdue.setInterval(_OVERDUE_MS)
@@ -52,12 +54,21 @@ class Forecast(QObject):
         return self._planned
 
     @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What the planner found wrong, or why it could not plan the candidate."""
+        if self._plan is not None:
+            return self._plan.problems
+        return () if self._refusal is None else (self._refusal,)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether the candidate's own plan is still to come."""
         return self._plan_id is not None and self._planned != self._candidate
 
     def ask(self, candidate: EngineConfig) -> None:
         """Ask for the plan of ``candidate``, which replaces the one asked for before."""
+        if candidate != self._candidate:
+            self._refusal = None
         self._candidate = candidate
         self._plan_id = self._client.plan(candidate)
         if self._plan_id is not None:
@@ -71,16 +82,20 @@ class Forecast(QObject):
         if asked is None:
             return
         self._asked = {number: c for number, c in self._asked.items() if number > event.plan_id}
-        self._plan, self._planned = event.plan, asked
+        self._plan, self._planned, self._refusal = event.plan, asked, None
         self._overdue.stop()
         if asked != self._candidate:
             self._overdue.start()
         self.changed.emit(event.plan)
 
-    def refuse(self, plan_id: int) -> None:
-        """The planner could not answer."""
+    def refuse(self, plan_id: int, problem: Problem) -> None:
+        """The planner could not answer.
+
+        What it says is a warning: a file that is gone can be planned no more, and still run.
+        """
         if plan_id == self._plan_id:
             self._plan_id = None
+            self._refusal = Problem(problem.keys, problem.message, severity=Severity.WARNING)
             self._drop()
 
     def outdate(self) -> None:
@@ -89,7 +104,7 @@ class Forecast(QObject):
 
     def forget(self) -> None:
         """There is no model any more: nothing is planned, no answer is awaited."""
-        self._plan_id = None
+        self._plan_id = self._refusal = None
         self._asked.clear()
         self._drop()
 

@@ -157,9 +157,8 @@ class Session(QObject):
     def problems(self) -> tuple[Problem, ...]:
         """Rules that the candidate breaks, and what the planner found wrong with it."""
         found = list(problems_of(self._candidate, self.model))
-        if self.plan is not None:
-            known = {problem.message for problem in found}
-            found += [p for p in self.plan.problems if p.message not in known]
+        known = {problem.message for problem in found}
+        found += [p for p in self._forecast.problems if p.message not in known]
         return tuple(sorted(found, key=lambda p: p.severity is Severity.WARNING))
 
     def cost(self) -> Applies | None:
@@ -370,7 +369,7 @@ class Session(QObject):
 
     def _take_refused(self, event: Refused) -> None:
         if event.command == "plan":
-            self._forecast.refuse(event.request_id)
+            self._forecast.refuse(event.request_id, event.problem)
             return
         if self._pending is None or event.request_id != self._pending.request_id:
             return

@@ -327,3 +327,16 @@ def test_that_what_was_made_for_one_model_stays_with_it() -> None:
     adopted = with_model_of(loaded, waiting)
     assert (adopted.model_path, adopted.lora, adopted.slots) == ("b.gguf", ("b-style.gguf",), 3)
     assert with_model_of(loaded, adopted.with_values({"lora": ()})).lora == ()
+
+
+def test_that_settings_that_the_planner_cannot_plan_say_why(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    session.commit("slots", 2)
+    number = len(client.planned)
+    client.event_received.emit(Refused("plan", number, Problem(("slots",), "It cannot be made.")))
+    assert not session.is_planning
+    assert [p.message for p in session.problems()] == ["It cannot be made."]
+    session.commit("slots", 3)
+    assert session.problems() == ()

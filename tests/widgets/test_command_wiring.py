@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -12,8 +13,11 @@ from pytestqt.qtbot import QtBot
 from app.command_wiring import CommandWiring
 from app.desk import Desk
 from app.kept_settings import KeptSettings
+from app.session import Session
 from app.storage.settings_store import SettingsStore
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.rules import Problem, Severity
+from tests.unit.fake_client import EMPTY_PLAN
 from widgets.command_bar import CommandBar
 
 pytestmark = pytest.mark.gui
@@ -106,3 +110,21 @@ def test_that_an_engine_that_is_gone_is_not_chosen(
     kept.command_target = "an engine of another version"
     wiring.remember(kept)
     assert chosen(bar) == before
+
+
+def test_that_a_line_whose_settings_the_plan_refused_says_so(
+    wiring: CommandWiring, bar: CommandBar, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = Problem(("slots",), "System memory does not suffice.")
+    slow = Problem(("slots",), "It will be slow.", severity=Severity.WARNING)
+    plan = msgspec.structs.replace(EMPTY_PLAN, fits=False, problems=(short, slow))
+    monkeypatch.setattr(Session, "plan", plan)
+    monkeypatch.setattr(Session, "planned", desk.session.wanted)
+    wiring.refresh()
+    said = " ".join(label.text() for label in bar.findChildren(QLabel))
+    assert "would refuse this line on this machine: System memory does not suffice." in said
+    assert "slow" not in said
+    monkeypatch.setattr(Session, "planned", EngineConfig())  # a plan of other settings says nothing
+    wiring.refresh()
+    said = " ".join(label.text() for label in bar.findChildren(QLabel))
+    assert "would refuse" not in said
