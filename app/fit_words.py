@@ -14,8 +14,13 @@ from widgets.model_rows import FitView
 _HOST = "CPU"
 
 
-def fit_view(fit: Fit) -> FitView:
-    """What the picker shows of an answer."""
+def fit_view(fit: Fit, waiting: EngineConfig | None = None) -> FitView:
+    """What the picker shows of an answer.
+
+    Args:
+        fit: The answer.
+        waiting: What is wanted and not applied, which a load leaves waiting; None for nothing.
+    """
     plan = fit.plan
     if plan is None:
         return FitView(fit.problem, is_short=True)
@@ -27,7 +32,7 @@ def fit_view(fit: Fit) -> FitView:
     is_known = device is not None and device.total > 0
     is_host_alone = device is None or (device.name == _HOST and len(plan.devices) == 1)
     return FitView(
-        sentence=_sentence(fit.config, plan, device),
+        sentence=_sentence(fit.config, plan, device) + _waiting_words(fit.config, waiting),
         is_short=not plan.fits,
         plan=plan,
         others_bytes=max(0, device.total - device.free) if device and is_known else 0,
@@ -75,6 +80,20 @@ def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None
     fits = f"Fits with {settings}: {bytes_text(_left(device))} left."
     placement = plan.effective.placement if plan.effective else ""
     return f"{fits} {placement}".rstrip()
+
+
+def _waiting_words(config: EngineConfig, waiting: EngineConfig | None) -> str:
+    """That this is not of the settings that the faders show, where the two differ."""
+    if waiting is None:
+        return ""
+    shown = (slot_arithmetic(waiting), _cache_words(waiting))
+    if shown == (slot_arithmetic(config), _cache_words(config)):
+        return ""
+    own = f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
+    return (
+        f" A load keeps the settings that run ({own}); those set since "
+        f"({shown[0]} tokens, {shown[1]}) go on waiting for Apply, and would take another memory."
+    )
 
 
 def _cache_words(config: EngineConfig) -> str:

@@ -300,7 +300,9 @@ class PickerWiring(QObject):
         self._last_fit = fit
         entry = self._current_entry()
         if self._picker is not None and entry is not None and entry.path == fit.config.model_path:
-            self._picker.show_fit(fit_view(fit))
+            session = self._desk.session
+            waiting = session.wanted if session.applied is not None else None
+            self._picker.show_fit(fit_view(fit, waiting))
 
     def _current_entry(self) -> ModelEntry | None:
         if self._picker is None:

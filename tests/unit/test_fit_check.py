@@ -119,3 +119,14 @@ def test_that_a_change_reads_as_a_button() -> None:
         "Load with a q8_0 cache, parallel slots 2 and context per slot 8,192"
     )
     assert way_words({"spec_types": ()}) == "Load with no draft model"
+
+
+def test_that_it_is_said_for_which_settings_it_fits_where_others_wait(
+    check: FitCheck, qtbot: QtBot
+) -> None:
+    fit = answer_to(check, qtbot, config_of("fits.gguf"))
+    assert fit_view(fit, fit.config) == fit_view(fit)
+    waiting = fit.config.with_values({"ctx_per_slot_tok": 32768})
+    sentence = fit_view(fit, waiting).sentence
+    assert "A load keeps the settings that run (16,384 = 4 slots × 4,096 tokens" in sentence
+    assert "(131,072 = 4 slots × 32,768 tokens, f16 cache) go on waiting for Apply" in sentence
