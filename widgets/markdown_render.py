@@ -30,6 +30,7 @@ from PySide6.QtGui import (
 from resources.chat_tokens import HEADING_SCALES, LIST_INDENT_PX
 from resources.tokens import MONO_FAMILIES, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.markdown_bidi import LRI, PDI, has_rtl, path_spans, with_marks_shown
+from widgets.markdown_names import with_names_kept
 
 _FEATURES = (
     QTextDocument.MarkdownFeature.MarkdownDialectGitHub
@@ -48,7 +49,7 @@ def rendered(markdown: str, palette: Palette, body_pt: float) -> QTextDocument:
     """
     document = QTextDocument()
     document.setUndoRedoEnabled(False)
-    document.setMarkdown(with_marks_shown(markdown), _FEATURES)
+    document.setMarkdown(with_marks_shown(with_names_kept(markdown)), _FEATURES)
     _disarm(document)
     _isolate_paths(document)
     restyle(document, palette, body_pt)

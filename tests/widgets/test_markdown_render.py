@@ -166,3 +166,8 @@ def test_that_a_cut_never_splits_a_character() -> None:
         cut = safe_cut(text, at)
         assert 1 <= cut <= at
         assert cut <= 10 or cut >= 10 + len(family)
+
+
+def test_that_a_name_of_python_is_shown_as_it_is_written(themed: QApplication) -> None:
+    document = rendered("Call `__len__` or __init__ of self.__dict__ with **care**.", DARK, 10.0)
+    assert document.toPlainText() == "Call __len__ or __init__ of self.__dict__ with care."
