@@ -74,16 +74,22 @@ class TemplateEditor(QPlainTextEdit):
         if not block.isValid():
             self.setExtraSelections([])
             return
+        # A cursor without a selection marks one row at full width, and one with a selection every
+        # row of a wrapped line, of its last only the text.
+        rows, last = self._mark_at(block), self._mark_at(block)
+        rows.cursor.movePosition(
+            QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
+        )
+        last.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock)
+        self.setExtraSelections([rows, last])
+
+    def _mark_at(self, block: QTextBlock) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()
         ground = QColor(mixed(self._palette.raised, self._palette.warning, 0.25))
         mark.format.setBackground(ground)
         mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
         mark.cursor = QTextCursor(block)
-        # All rows of a line that is wrapped: without a selection only the first would be marked.
-        mark.cursor.movePosition(
-            QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
-        )
-        self.setExtraSelections([mark])
+        return mark
 
     def marked_line(self) -> int:
         """The line marked, 0 for none."""

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.settings.table import BY_KEY
-from resources.tokens import LIGHT
+from resources.theme import mixed
+from resources.tokens import DARK, LIGHT
 from widgets.items_control import ItemsControl
 from widgets.setting_row import SettingRow
 from widgets.text_control import TextControl, WordsControl
@@ -189,11 +190,21 @@ def test_that_no_button_of_the_dialog_has_a_picture_of_the_system_s(make: Make) 
 
 def test_that_all_rows_of_a_wrapped_faulty_line_are_marked(make: Make) -> None:
     dialog = _opened(make("grammar"))
-    dialog.set_text("root ::= " + '"yes" | ' * 60 + "(")
-    (mark,) = dialog.editor.extraSelections()
-    assert dialog.editor.marked_line() == 1
-    assert (mark.cursor.selectionStart(), mark.cursor.selectionEnd()) == (0, len(dialog.text()))
-    image = dialog.editor.viewport().grab().toImage()
-    line_px = dialog.editor.fontMetrics().height()
-    right = image.width() - 4
-    assert image.pixelColor(right, line_px // 2) == image.pixelColor(right, line_px * 3 // 2)
+    dialog.set_text("root ::= " + '"yes" | ' * 60 + ")\n")
+    QApplication.processEvents()
+    editor = dialog.editor
+    assert editor.marked_line() == 1
+    rows = editor.document().firstBlock().layout().lineCount()
+    assert rows > 1
+    image = editor.viewport().grab().toImage()
+    row_px = editor.fontMetrics().height()
+    top_px = round(editor.document().documentMargin()) + row_px // 2
+    right_px = image.width() - round(editor.document().documentMargin()) - 2
+    scale = image.devicePixelRatio()
+    seen = [
+        image.pixelColor(round(right_px * scale), round((top_px + row * row_px) * scale)).name()
+        for row in range(rows + 1)
+    ]
+    ground = mixed(DARK.raised, DARK.warning, 0.25).lower()
+    assert seen[:rows] == [ground] * rows
+    assert seen[rows] != ground
