@@ -32,7 +32,7 @@ def fit_view(fit: Fit, waiting: EngineConfig | None = None) -> FitView:
     is_known = device is not None and device.total > 0
     is_host_alone = device is None or (device.name == _HOST and len(plan.devices) == 1)
     return FitView(
-        sentence=_sentence(fit.config, plan, device) + _waiting_words(fit.config, waiting),
+        sentence=_sentence(fit.config, plan, device) + _waiting_words(fit, waiting),
         is_short=not plan.fits,
         plan=plan,
         others_bytes=max(0, device.total - device.free) if device and is_known else 0,
@@ -74,7 +74,7 @@ def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None
     if not plan.fits:
         found = [problem.message for problem in plan.problems]
         return found[0] if found else "It does not fit."
-    settings = f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
+    settings = _settings_words(config)
     if device is None:
         return f"It takes {bytes_text(plan.bytes.total)} with {settings}."
     fits = f"Fits with {settings}: {bytes_text(_left(device))} left."
@@ -82,18 +82,20 @@ def _sentence(config: EngineConfig, plan: MemoryPlan, device: DeviceBytes | None
     return f"{fits} {placement}".rstrip()
 
 
-def _waiting_words(config: EngineConfig, waiting: EngineConfig | None) -> str:
+def _waiting_words(fit: Fit, waiting: EngineConfig | None) -> str:
     """That this is not of the settings that the faders show, where the two differ."""
     if waiting is None:
         return ""
-    shown = (slot_arithmetic(waiting), _cache_words(waiting))
-    if shown == (slot_arithmetic(config), _cache_words(config)):
+    own, other = _settings_words(fit.config), _settings_words(waiting)
+    if own == other:
         return ""
-    own = f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
-    return (
-        f" A load keeps the settings that run ({own}); those set since "
-        f"({shown[0]} tokens, {shown[1]}) go on waiting for Apply, and would take another memory."
-    )
+    is_named = fit.plan is not None and fit.plan.fits  # by the sentence before
+    which = "These settings run" if is_named else f"This is for {own}: the settings that run"
+    return f" {which}, and a load keeps them; {other}, set since, wait for Apply."
+
+
+def _settings_words(config: EngineConfig) -> str:
+    return f"{slot_arithmetic(config)} tokens, {_cache_words(config)}"
 
 
 def _cache_words(config: EngineConfig) -> str:

@@ -127,6 +127,10 @@ def test_that_it_is_said_for_which_settings_it_fits_where_others_wait(
     fit = answer_to(check, qtbot, config_of("fits.gguf"))
     assert fit_view(fit, fit.config) == fit_view(fit)
     waiting = fit.config.with_values({"ctx_per_slot_tok": 32768})
-    sentence = fit_view(fit, waiting).sentence
-    assert "A load keeps the settings that run (16,384 = 4 slots × 4,096 tokens" in sentence
-    assert "(131,072 = 4 slots × 32,768 tokens, f16 cache) go on waiting for Apply" in sentence
+    rest = "a load keeps them; 131,072 = 4 slots × 32,768 tokens, f16 cache, set since, wait for"
+    assert f"left. These settings run, and {rest} Apply." in fit_view(fit, waiting).sentence
+    assert fit.plan is not None
+    short = dataclasses.replace(fit, plan=msgspec.structs.replace(fit.plan, fits=False))
+    own = "16,384 = 4 slots × 4,096 tokens, f16 cache"
+    sentence = fit_view(short, waiting).sentence
+    assert sentence.endswith(f" This is for {own}: the settings that run, and {rest} Apply.")
