@@ -79,7 +79,10 @@ def geometric_mean(cells: Sequence[NDArray[np.float64]]) -> Ratio:
     value = float(np.mean([gains.mean() for gains in cells]))
     error = math.sqrt(sum(gains.var(ddof=1) / gains.size for gains in cells)) / len(cells)
     low, high = value - error * _t_quantiles(cells)[::-1]
-    return Ratio(math.exp(value), math.exp(low), math.exp(high), sum(g.size for g in cells))
+    # Pairs that differ by thousands, as on a machine that others load, have no upper limit.
+    with np.errstate(over="ignore"):
+        limits = [float(np.exp(limit)) for limit in (value, low, high)]
+    return Ratio(*limits, pairs=sum(g.size for g in cells))
 
 
 def _t_quantiles(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

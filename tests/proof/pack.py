@@ -31,10 +31,10 @@ _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x
 _LEFT_OUT_OF_SOURCE = {
     "docs", "models", "tests", "media", "benches", "examples", "docker", ".git", ".github",
 }  # fmt: skip
-_QT_MODULES = ("QtCore", "QtGui", "QtWidgets", "QtSvg", "QtNetwork")
+_QT_MODULES = ("QtCore", "QtGui", "QtWidgets", "QtSvg", "QtNetwork", "QtTest")
 _QT_LIBRARIES = (
     "libQt6Core", "libQt6Gui", "libQt6Widgets", "libQt6Svg", "libQt6Network", "libQt6DBus",
-    "libicu",
+    "libQt6Test", "libicu",
 )  # fmt: skip
 _QT_PLUGINS = ("platforms/libqoffscreen.so", "iconengines", "imageformats/libqsvg.so")
 _RUN = """\

@@ -71,3 +71,9 @@ def test_that_a_mean_over_no_cell_is_refused() -> None:
 def test_that_one_pair_has_no_interval() -> None:
     with pytest.raises(ValueError, match="two pairs"):
         stats.ratio(np.array([0.1]))
+
+
+def test_that_pairs_that_differ_wildly_have_limits_without_end_and_no_fault() -> None:
+    ratio = stats.ratio(np.array([-5000.0, 0.0, 9000.0]))
+    assert ratio.low == 0.0
+    assert ratio.high == math.inf
