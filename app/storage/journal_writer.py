@@ -53,6 +53,8 @@ class JournalWriter:
         self._written_bytes = file.good_bytes if file else None
         self._rewrite_bytes = _REWRITE_BYTES
         self._pending: list[Change] = []
+        # What a write that failed may have left behind the part that is ours.
+        self._torn = b""
         self._lock = threading.Lock()
 
     @property
@@ -104,11 +106,13 @@ class JournalWriter:
         try:
             self._file = file = self._file or self._open()
             content, count, is_lasting = self._content(is_new=file.good_bytes == 0)
+            self._torn = content
             file.append(content, is_lasting=is_lasting)
         except OSError as error:
             if error.errno not in _FULL:
                 self.let_go()
             raise
+        self._torn = b""
         self._written_bytes = file.good_bytes
         with self._lock:
             del self._pending[:count]
@@ -161,7 +165,8 @@ class JournalWriter:
         except FileNotFoundError:
             return JournalFile.create(self._path)
         ours, theirs = self._written_bytes, file.read()
-        if len(theirs) >= ours and theirs.find(b"\n", ours) < 0:
+        tail = theirs[ours:]
+        if len(theirs) >= ours and (b"\n" not in tail or self._torn.startswith(tail)):
             file.good_bytes = ours
             return file
         # Somebody else wrote there while the drive was gone: both are kept.

@@ -81,8 +81,8 @@ def geometric_mean(cells: Sequence[NDArray[np.float64]]) -> Ratio:
     low, high = value - error * _t_quantiles(cells)[::-1]
     # Pairs that differ by thousands, as on a machine that others load, have no upper limit.
     with np.errstate(over="ignore"):
-        limits = [float(np.exp(limit)) for limit in (value, low, high)]
-    return Ratio(*limits, pairs=sum(g.size for g in cells))
+        value, low, high = (float(np.exp(limit)) for limit in (value, low, high))
+    return Ratio(value, low, high, sum(g.size for g in cells))
 
 
 def _t_quantiles(cells: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -167,3 +167,24 @@ def test_that_a_drive_that_was_gone_is_written_to_when_it_is_back(folder: Path) 
     store.close()
     assert ConversationStore(folder).read("a") == conversation
     assert len(list(folder.glob("*.jsonl"))) == 1
+
+
+def test_that_lines_of_our_own_that_were_written_half_are_nobody_elses(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ConversationStore(folder)
+    conversation = store.open("a").conversation
+    for name in ("One", "Two", "Three"):  # a line each
+        conversation.name = name
+        store.keep(conversation)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", write_with_room(60, errno.EIO))
+        patched.setattr(os, "ftruncate", write_with_room(0, errno.EIO))
+        with pytest.raises(StorageError):
+            store.flush()
+    before = (folder / "a.jsonl").read_bytes()
+    assert not before.endswith(b"\n")
+    store.flush()
+    store.close()
+    assert ConversationStore(folder).read("a").name == "Three"
+    assert [path.name for path in folder.glob("*.jsonl")] == ["a.jsonl"]
