@@ -7,7 +7,6 @@ core is left for pipe and reader.
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +62,6 @@ def measure(path: Path, streams: int, runs: int) -> list[float]:
         process.send(protocol.Load(process.next_id(), config))
         process.wait_for(protocol.Applied, _PATIENCE_S)
         process.wait_for(protocol.BandwidthMeasured, _PATIENCE_S)
-        time.sleep(0.2)  # the reader's own start
         return [outside_us(process, streams, vocab, seed) for seed in range(runs + 1)][1:]
     finally:
         process.close()
