@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 # What the engine has no use for; it opens files and templates of unknown origin.
@@ -33,7 +34,26 @@ def added_variables(python_path: str) -> dict[str, str]:
         "PYTHONSAFEPATH": "1",
         # ... but this package has to be found from every folder.
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(folders)),
+        **large_pages(os.environ),
     }
+
+
+def large_pages(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variable that has glibc ask for large pages; it is read as a process starts.
+
+    Repacked weights and caches are hundreds of MiB that every step reads from end to end. With
+    pages of 2 MiB a processor looks up a fraction of the addresses (measured: ADR 20). Nothing
+    happens on other systems, or where the system's administrator has switched large pages off.
+
+    Args:
+        environment: Variables that are set already; a wish of the user's own stays.
+    """
+    if sys.platform != "linux":
+        return {}
+    wishes = environment.get("GLIBC_TUNABLES", "")
+    if "glibc.malloc.hugetlb" in wishes:
+        return {}
+    return {"GLIBC_TUNABLES": ":".join(filter(None, (wishes, "glibc.malloc.hugetlb=1")))}
 
 
 def kill_session(pid: int) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine_bridge import protocol
+from engine_bridge.engine_process import added_variables
 from engine_bridge.settings.config import EngineConfig
 from tests.bench.late import sent_late
 from tests.bench.work import ContenderError, Layout, StreamTimes, Work
@@ -67,7 +68,7 @@ class EngineProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            env=os.environ | {"GGML_NO_BACKTRACE": "1"},
+            env=os.environ | added_variables(os.environ.get("PYTHONPATH", "")),
             bufsize=0,
         )
         self.rest = b""
