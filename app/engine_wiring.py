@@ -85,7 +85,7 @@ class EngineWiring(QObject):
         self.files.trouble_found.connect(self._on_file_trouble_found)
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
-        self.workers = LostWorkers(desk, banner, self, load=self.load)
+        self.workers = LostWorkers(desk, banner, self, load=self.load_anew)
         if desk.kept is not None:  # a desk that remembers nothing would say it every time
             self.unused_gpu = UnusedGpu(desk, banner, self, desk.kept)
         self.memory_help = MemoryHelp(desk, banner, self, load=self.load)
@@ -134,6 +134,11 @@ class EngineWiring(QObject):
                 self._desk.client.restart()
             return
         self._session.load(path, values)
+
+    def load_anew(self, path: str, values: Mapping[str, object]) -> None:
+        """Load the model at ``path`` in a new engine: the one that runs may never answer."""
+        self._waiting = (path, values)
+        self._desk.client.restart()
 
     def ask_for_model(self) -> None:
         """Let the user choose a model."""

@@ -52,9 +52,9 @@ def make_sure_of_worker(endpoint: str, patience_s: float = PATIENCE_S) -> None:
     except TimeoutError:
         raise WorkerError(
             endpoint,
-            f"The remote worker at {endpoint} does not answer within {patience_s:g} s. It may "
-            "serve another program, since it serves one at a time. End that one, or take the "
-            "worker out of the list.",
+            f"The remote worker at {endpoint} does not answer within {patience_s:g} s. It hangs or "
+            "serves another program, since it serves one at a time. End that one, start the worker "
+            "again there, or take it out of the list.",
         ) from None
     except OSError as error:
         raise WorkerError(

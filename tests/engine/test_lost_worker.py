@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +28,7 @@ from engine_bridge.protocol import (
 )
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.worker_probe import WorkerError, make_sure_of_worker, silent_workers
+from engine_bridge.worker_wait import workers_waited_for
 from tests.bridge.conftest import Stage, Witness, stage  # noqa: F401  (stage is a fixture)
 from tests.engine.workers import LentCpu, free_port, lent_cpus
 
@@ -138,6 +142,41 @@ def test_that_a_change_of_workers_is_planned_and_applied_while_a_model_runs(
     client.send(Generate(3, "a", (ChatMessage("user", "On."),), ignore_eog=True, max_new_tok=8))
     witness.wait_until(lambda: bool(witness.of_kind(RequestFinished)))
     assert not witness.deaths
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say who waits for whom")
+def test_that_a_frozen_worker_is_told_from_one_that_waits_too(
+    witness: Witness, workers: list[LentCpu], tiny_chat_path: Path, few_words_path: Path
+) -> None:
+    config = _config(tiny_chat_path, workers)
+    client = witness.client
+    for number, (frozen, other) in enumerate((workers, workers[::-1])):
+        client.send(Load(4 * number, config))
+        witness.wait_until(lambda: client.state is EngineState.READY)
+        assert witness.of_kind(Refused) == []
+        frozen.freeze()
+        if number:  # in the middle of a load: of another file, on workers that the engine holds
+            other_file = config.with_values({"model_path": str(few_words_path)})
+            client.send(Load(4 * number + 1, other_file))
+        else:  # in the middle of a step
+            question = (ChatMessage("user", "Count."),)
+            client.send(Generate(1, "a", question, ignore_eog=True, max_new_tok=2000))
+        alone = (frozen.endpoint,)
+        witness.wait_until(
+            lambda: workers_waited_for(client.pid, config.rpc_servers) == alone  # noqa: B023
+        )
+        assert client.state in (EngineState.BUSY, EngineState.LOADING)
+        client.restart()
+        witness.wait_for_state(EngineState.READY)
+        # The one that is there is free at once; of the other it is said that it does not answer.
+        assert [error.endpoint for error in silent_workers(config.rpc_servers)] == [*alone]
+        frozen.process.send_signal(signal.SIGCONT)
+        assert other.process.poll() is None
+
+
+def test_that_nothing_is_said_of_a_process_that_waits_for_no_worker() -> None:
+    assert workers_waited_for(os.getpid(), ("127.0.0.1:1", "no.such.host.invalid:1")) == ()
+    assert workers_waited_for(2**22 + 1, ("127.0.0.1:1",)) == ()
 
 
 def test_that_who_listens_without_answering_is_told_within_seconds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import sys
@@ -25,6 +26,10 @@ class LentCpu:
 
     endpoint: str
     process: subprocess.Popen[bytes]
+
+    def freeze(self) -> None:
+        """Stop it as it is, its connections open, as a machine that sleeps (POSIX alone)."""
+        self.process.send_signal(signal.SIGSTOP)
 
     def kill(self) -> None:
         """End it at once, as a machine that lost its power."""
