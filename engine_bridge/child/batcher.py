@@ -130,7 +130,9 @@ class Batcher:
         Returns:
             False if no slot is free.
         """
-        begun = self.reuse.start(prepared.prompt, prepared.command.conversation_id)
+        begun = self.reuse.start(
+            prepared.prompt, prepared.command.conversation_id, prepared.message_starts
+        )
         if begun is None:
             return False
         slot, reused, reason = begun

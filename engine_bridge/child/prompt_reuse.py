@@ -117,13 +117,28 @@ class PromptReuse:
                 if slot.shared:
                     self._separate(slot)
 
-    def start(self, prompt: NDArray[np.int32], conversation_id: str) -> Started | None:
-        """Give a prompt a slot, with as little to compute as possible; None if none is free."""
+    def start(
+        self,
+        prompt: NDArray[np.int32],
+        conversation_id: str,
+        message_starts: tuple[int, ...] = (),
+    ) -> Started | None:
+        """Give a prompt a slot, with as little to compute as possible.
+
+        Args:
+            prompt: (tokens,) int32.
+            conversation_id: Whose.
+            message_starts: Tokens in front of each message of the user, as far as they are known.
+
+        Returns:
+            None if no slot is free.
+        """
         # A copy of a window holds what the end of a text needs, and no more.
         can_copy = self._shares or not self._context.model.window_tok
         slot = choose_slot(self._slots, prompt, conversation_id, can_copy=can_copy)
         if slot is None:
             return None
+        slot.message_starts = message_starts
         reused, reason = self._begin(slot, prompt, conversation_id)
         slot.is_free, slot.conversation_id = False, conversation_id
         self._note_use(slot)

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.llama import Model
+from engine_bridge.child.message_starts import opening_of, starts_of
+from engine_bridge.child.slot import keeps_state
 from engine_bridge.child.template import Fragment, Rendered, TemplateError
 from engine_bridge.protocol import ChatMessage, Generate
 from engine_bridge.settings.rules import Problem
@@ -54,6 +56,7 @@ class PromptSource:
         bos: Text of its BOS token, or the empty string.
         eos: Text of its EOS token, or the empty string.
         eog: Tokens that end a generation.
+        opening: A template, and the tokens that it writes before a message of the user.
     """
 
     def __init__(self, model: Model) -> None:
@@ -66,6 +69,12 @@ class PromptSource:
         self.bos = model.text_of(model.bos) if model.bos >= 0 else ""
         self.eos = model.text_of(model.eos) if model.eos >= 0 else ""
         self.eog = model.eog
+        self.opening: tuple[str, list[int]] = ("", [])
+
+    @property
+    def needs_starts(self) -> bool:
+        """Whether it matters where messages begin: its memory cannot be cut everywhere."""
+        return keeps_state(self.model) or self.model.window_tok > 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,7 @@ class PromptReady:
         problem: Why there are none.
         note: Something the user should know about how the prompt was made.
         starts_in_thought: The prompt ends inside a thought.
+        message_starts: Tokens in front of each message of the user, where that matters.
     """
 
     command: Generate
@@ -89,6 +99,7 @@ class PromptReady:
     problem: Problem | None = None
     note: str = ""
     starts_in_thought: bool = False
+    message_starts: tuple[int, ...] = ()
 
 
 class PromptWorker:
@@ -148,12 +159,44 @@ class PromptWorker:
             if source.model.handle is None:
                 return ready()
             tokens = tokenised(rendered.fragments, source)
-        note = rendered.note or _double_bos_note(command, source)
+        prompt = np.asarray(tokens, np.int32)
         return ready(
-            tokens=np.asarray(tokens, np.int32),
-            note=note,
+            tokens=prompt,
+            note=rendered.note or _double_bos_note(command, source),
             starts_in_thought=bool(source.template) and _ends_in_thought(command, rendered),
+            message_starts=self._starts(prompt, command, source),
         )
+
+    def _starts(
+        self, prompt: NDArray[np.int32], command: Generate, source: PromptSource
+    ) -> tuple[int, ...]:
+        if command.as_completion or not source.template or not source.needs_starts:
+            return ()
+        template = source.template
+        if source.opening[0] != template:  # once for each template
+            opening = self._opening(template, source)
+            with self.lock:
+                if source.model.handle is None:
+                    return ()
+                tokens = source.model.tokenize(opening, add_special=False, parse_special=True)
+            source.opening = (template, tokens if opening else [])
+        return starts_of(prompt, source.opening[1])
+
+    def _opening(self, template: str, source: PromptSource) -> str:
+        def render(messages: Sequence[ChatMessage]) -> str:
+            return self._renderer.render(
+                template,
+                messages,
+                bos=source.bos,
+                eos=source.eos,
+                add_generation_prompt=False,
+                special_texts=(),
+            ).text
+
+        try:
+            return opening_of(render)
+        except TemplateError:  # it takes no such conversation: then its messages are not told apart
+            return ""
 
     def _rendered(self, command: Generate, source: PromptSource) -> Rendered:
         messages = command.messages

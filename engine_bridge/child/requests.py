@@ -139,6 +139,7 @@ class Requests:
                 ready.received_ns,
                 limit,
                 starts_in_thought=ready.starts_in_thought,
+                message_starts=ready.message_starts,
             )
         )
 

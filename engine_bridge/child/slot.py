@@ -67,6 +67,8 @@ class Slot:
         is_free: Whether no request holds it.
         checkpoints: States at earlier tokens of the text, ascending.
         stop_tok: Where the reading of the prompt pauses, so that a checkpoint can be taken.
+        message_starts: Tokens in front of each message of the user, as far as they are known.
+        use: Number of the prompt that is read, for checkpoints.
         shared: Slots that hold the same cells of a common pool, and how many of the first.
     """
 
@@ -81,6 +83,8 @@ class Slot:
         self.is_free = True
         self.checkpoints: list[Checkpoint] = []
         self.stop_tok = NO_STOP
+        self.message_starts: tuple[int, ...] = ()
+        self.use = 0
         self.shared: dict[Slot, int] = {}
         self.reshape(cap_tok, most_drafts)
 

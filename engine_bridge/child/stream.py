@@ -53,6 +53,7 @@ class Prepared:
         received_ns: When it arrived.
         max_new_tok: Most tokens of the answer, -1 without a limit.
         starts_in_thought: The prompt ends inside a thought.
+        message_starts: Tokens in front of each message of the user, as far as they are known.
     """
 
     def __init__(
@@ -63,9 +64,11 @@ class Prepared:
         max_new_tok: int,
         *,
         starts_in_thought: bool = False,
+        message_starts: tuple[int, ...] = (),
     ) -> None:
         """Keep the parts."""
         self.starts_in_thought = starts_in_thought
+        self.message_starts = message_starts
         self.command = command
         self.prompt = prompt
         self.received_ns = received_ns

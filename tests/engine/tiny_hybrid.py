@@ -27,6 +27,7 @@ class TinyHybrid:
     conv: int = 3
     vocab: int = 512
     seed: int | None = None
+    chat_template: str = ""
 
 
 def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
@@ -45,7 +46,7 @@ def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
     if shape.seed is None:
         writer.add_tokenizer_model("none")
     else:
-        add_vocabulary(writer, shape.vocab, "")
+        add_vocabulary(writer, shape.vocab, shape.chat_template)
     random = np.random.default_rng(shape.seed)
 
     def add(name: str, *rows_first: int) -> None:

@@ -24,6 +24,7 @@ class TinyWindow:
     window_tok: int = 64
     vocab: int = 512
     seed: int = 0
+    chat_template: str = ""
 
 
 def write_tiny_window(path: Path, shape: TinyWindow | None = None) -> Path:
@@ -40,7 +41,7 @@ def write_tiny_window(path: Path, shape: TinyWindow | None = None) -> Path:
     writer.add_value_length(shape.head_dim)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_sliding_window(shape.window_tok)
-    add_vocabulary(writer, shape.vocab, "")
+    add_vocabulary(writer, shape.vocab, shape.chat_template)
     random = np.random.default_rng(shape.seed)
 
     def add(name: str, *rows_first: int) -> None:
