@@ -22,7 +22,7 @@ from engine_bridge.child.pieces import Pieces
 from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
-from engine_bridge.child.scheduler import Limits, Share, share_out
+from engine_bridge.child.scheduler import Limits, Share, reads_together, share_out
 from engine_bridge.child.slot import Slot, keeps_state, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
@@ -268,6 +268,9 @@ class Batcher:
         if len(generating) < len(self.streams):
             reading = [stream for stream in self.streams if not stream.is_generating]
             self.reuse.checkpoints.take_due(stream.slot for stream in reading)
+            now = self._clock()
+            if reads_together(generating, reading, self._limits, self.pace, room, now):
+                generating = []
         if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
             return  # a cancel ended it; what was asked comes first
         shares = share_out(generating, reading, self._limits, self.pace, room)
@@ -287,7 +290,7 @@ class Batcher:
             self._recover(code, shares)
             return
         if logits is not None or not self._is_async:
-            self.pace.saw(prompt_tok, (end - begin) / 1e9)
+            self.pace.saw(prompt_tok, (end - begin) / 1e9, others_decoded=bool(generating))
         if self._drafting.watches:
             self._drafting.saw(self._filling.batch, shares)
         depths = [share.stream.slot.cached for share in shares]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 # Nobody should wait longer than 250 ms for someone else's prompt; the rest is for what the measured
 # speed cannot foresee (a deeper context, another program).
-_TARGET_S = 0.18
+_TARGET_S = 0.2
 LEAST_CHUNK_TOK = 32
 # Alone, a step may be longer, but a newcomer has to wait for its end.
 _ALONE_TARGET_S = 0.5
@@ -28,13 +28,21 @@ class Pace:
         self.decode_s = 0.0
         self.prompt_tok_s = 0.0
 
-    def saw(self, prompt_tok: int, step_s: float) -> None:
-        """Learn from a step with ``prompt_tok`` prompt tokens."""
+    def saw(self, prompt_tok: int, step_s: float, *, others_decoded: bool = False) -> None:
+        """Learn from a step with ``prompt_tok`` prompt tokens.
+
+        Args:
+            prompt_tok: Tokens of prompts.
+            step_s: Its length.
+            others_decoded: Whether streams took their next token in it; without them the base is
+                part of the price of the prompt's tokens.
+        """
         if prompt_tok == 0:
             self.decode_s = _blend(self.decode_s, step_s)
         elif prompt_tok >= LEAST_CHUNK_TOK:
-            # A step of nothing but a prompt has its base in the price of its tokens.
-            self.prompt_tok_s = _blend(self.prompt_tok_s, step_s / prompt_tok)
+            # A stall of the machine in the base must not make tokens look free.
+            base_s = min(self.decode_s, step_s / 2) if others_decoded else 0.0
+            self.prompt_tok_s = _blend(self.prompt_tok_s, (step_s - base_s) / prompt_tok)
 
     def expected_s(self, prompt_tok: int) -> float:
         """How long a step should take; 0 where nothing was measured."""

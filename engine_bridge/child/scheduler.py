@@ -13,6 +13,8 @@ from engine_bridge.child.stream import Stream
 
 # Tokens of every answer that a pool should have room for before it takes another prompt in.
 _ANSWER_TOK = 32
+# Who has its first token waits at most so long for those that came together with it.
+_TOGETHER_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,37 @@ def drafts_allowed(stream: Stream, limits: Limits, streams: int) -> int:
     room = slot.cap_tok - slot.cached - 2
     share = min(limits.outputs_max, limits.batch_tok) // streams - 1
     return max(0, min(room, stream.remaining_tok - 1, share))
+
+
+def reads_together(
+    generating: Sequence[Stream],
+    reading: Sequence[Stream],
+    limits: Limits,
+    pace: Pace,
+    room_tok: int,
+    now_ns: int,
+) -> bool:
+    """Whether the next step should be for the prompts alone, since all came at once.
+
+    Streams that have no more than their first token wait then. A step costs nearly the same for
+    one stream as for several, so that whoever were to write beside the reading of the others
+    would end later than by waiting (ADR 21). Where somebody is further nobody is kept waiting.
+
+    Args:
+        generating: Streams that want their next token.
+        reading: Streams whose prompts are not read.
+        limits: A chunk that the user has set is kept to.
+        pace: Measured speed.
+        room_tok: Free cells in the pool.
+        now_ns: Now.
+    """
+    if limits.chunk_tok is not None or any(stream.new_tok > 1 for stream in generating):
+        return False
+    pending_tok = sum(stream.slot.pending for stream in reading)
+    if pending_tok + (len(generating) + len(reading)) * _ANSWER_TOK > room_tok:
+        return False
+    waited_ns = now_ns - min((stream.first_ns for stream in generating), default=now_ns)
+    return waited_ns / 1e9 + pending_tok * pace.prompt_tok_s <= _TOGETHER_S
 
 
 def share_out(

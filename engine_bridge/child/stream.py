@@ -126,6 +126,11 @@ class Stream:
         return limit - self.new_tok if limit >= 0 else 1 << 40
 
     @property
+    def first_ns(self) -> int:
+        """When its first token came; there must be one."""
+        return self._step_ns[0]
+
+    @property
     def is_generating(self) -> bool:
         """Whether its next step brings the next token; else it still reads its text."""
         return self.new_tok > 0 and 0 < self.slot.pending <= 1 + self.again_tok

@@ -67,6 +67,61 @@ def test_that_a_long_prompt_is_read_in_chunks_while_others_speak(
     assert sizes.count(33) == 12  # 400 = 12 × 32 + 16, a token of the other stream in each
 
 
+def _second_tokens(desk: InProcess, ids: list[int]) -> list[int]:
+    """When each of the requests got its second token."""
+    for request_id in ids:
+        desk.finished(request_id)
+    steps = [
+        [ns for event in desk.all_of(TokensDelivered, request_id) for ns in event.step_ns]
+        for request_id in ids
+    ]
+    return [times[1] for times in steps]
+
+
+def _four_at_once(desk: InProcess, path: Path, **settings: object) -> list[int]:
+    """Prompts of 50 tokens, of which a step holds 64."""
+    desk.load(tiny_config(path, slots=4, batch_tok=64, ubatch_tok=64, **settings))
+    return [desk.ask(random_tokens(50, seed=n), max_new_tok=20, ignore_eog=True) for n in range(4)]
+
+
+def test_that_prompts_that_came_together_are_read_together(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    ids = _four_at_once(desk, few_words_path)
+    assert len(set(_second_tokens(desk, ids))) == 1, "whoever was read waits for the others"
+    firsts = [desk.all_of(TokensDelivered, request_id)[0].step_ns[0] for request_id in ids]
+    assert len(set(firsts)) > 1, "and shows its first token meanwhile"
+
+
+def test_that_nobody_waits_long_for_those_who_came_with_it(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path, slots=4, batch_tok=64, ubatch_tok=64))
+    desk.batcher.pace.saw = lambda *_, **__: None  # type: ignore[method-assign]
+    desk.batcher.pace.prompt_tok_s = 1.0
+    ids = [desk.ask(random_tokens(50, seed=n), max_new_tok=20, ignore_eog=True) for n in range(4)]
+    assert len(set(_second_tokens(desk, ids))) > 1
+
+
+def test_that_a_chunk_the_user_has_set_is_kept_to(desk: InProcess, few_words_path: Path) -> None:
+    ids = _four_at_once(desk, few_words_path, prefill_chunk_tok=32)
+    assert len(set(_second_tokens(desk, ids))) > 1
+
+
+def test_that_who_is_writing_never_waits_for_a_whole_prompt(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path, slots=4, batch_tok=64, ubatch_tok=64))
+    writing = desk.ask(random_tokens(8), max_new_tok=150, ignore_eog=True)
+    desk.until(lambda: sum(len(e.step_ns) for e in desk.all_of(TokensDelivered, writing)) > 1)
+    ids = [desk.ask(random_tokens(50, seed=n), max_new_tok=5, ignore_eog=True) for n in range(3)]
+    for request_id in (writing, *ids):
+        desk.finished(request_id)
+    delivered = {ns for e in desk.all_of(TokensDelivered, writing) for ns in e.step_ns}
+    firsts = {desk.all_of(TokensDelivered, request_id)[0].step_ns[0] for request_id in ids}
+    assert firsts <= delivered, "every step that ended a prompt brought a token to it"
+
+
 def test_that_the_measured_chunk_is_bounded_by_time(desk: InProcess, few_words_path: Path) -> None:
     desk.load(tiny_config(few_words_path, slots=2))
     pace = desk.batcher.pace
