@@ -16,12 +16,13 @@ from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
 from app.lost_workers import LostWorkers
 from app.memory_help import MemoryHelp
+from app.model_bound import for_file
 from app.model_files import ModelFiles
 from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
 from app.unused_gpu import UnusedGpu
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
-from engine_bridge.protocol import Applied, Hello, Refused
+from engine_bridge.protocol import UNASKED, Applied, Hello, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import repair_words
@@ -61,6 +62,7 @@ class EngineWiring(QObject):
         self._kept: KeptModels = kept or UnkeptModels()
         self._refused: Refused | None = None
         self._refused_config = desk.session.wanted
+        self._refused_load: EngineConfig | None = None
         self._waiting: tuple[str, Mapping[str, object] | None] | None = None
         self._demo: Task | None = None
         desk.client.state_changed.connect(self._on_state_changed)
@@ -198,9 +200,11 @@ class EngineWiring(QObject):
             self.files.stop()
             return
         is_anew = self.files.follow(applied)
-        if not self.files.has_told(self._banner.sentence()):
-            self._banner.dismiss()
-        self._refused = None
+        # What makes room for a load that is refused then comes back by itself: the refusal stays.
+        if applied.request_id != UNASKED or self._refused is None:
+            self._refused = None
+            if not self.files.has_told(self._banner.sentence()):
+                self._banner.dismiss()
         model = applied.model
         if model is None:
             return
@@ -231,12 +235,14 @@ class EngineWiring(QObject):
         if event.is_cancelled:
             return
         self._refused, self._refused_config = event, self._session.wanted
+        self._refused_load = self._session.tried
         actions = [(_REPAIR, repair_words(event.problem))] if event.problem.fix else []
         if event.command == "load":
             actions.append((_OPEN, "Open another file…"))
         self._banner.show_problem(event.problem.message, "", actions)
 
     def _on_model_lost(self, sentence: str) -> None:
+        self._refused = None
         self._banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
 
     def _on_wanted_changed(self, wanted: EngineConfig) -> None:
@@ -268,10 +274,20 @@ class EngineWiring(QObject):
         elif action == _REPAIR and self._refused is not None:
             refused, self._refused = self._refused, None
             if refused.command == "load":
-                self._session.load(self._session.load_path, refused.problem.fix)
+                self._load_repaired(refused.problem.fix)
             else:
                 self._session.repair(refused.problem)
                 self._session.apply()
+
+    def _load_repaired(self, fix: Mapping[str, object]) -> None:
+        """Load what was refused, with the settings that it was asked for with and ``fix``."""
+        session, refused = self._session, self._refused_load
+        values: dict[str, object] = {}
+        if refused is not None and session.applied is not None:  # else they are wanted already
+            start = for_file(session.base, refused.model_path)
+            values = {key: getattr(refused, key) for key in refused.changed_from(start)}
+            values.pop("model_path", None)
+        session.load(session.load_path, values | dict(fix))
 
 
 def _details(reason: DeathReason) -> str:

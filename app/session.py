@@ -375,12 +375,13 @@ class Session(QObject):
             return
         was_load = isinstance(self._pending, Load)
         self._pending = None
-        self._tried = self._applied.config if self._applied else None
         self.work_changed.emit("")
         if was_load and self._is_engine_empty and self._applied is not None:
             # A new engine could not bring back what the old one ran.
             self._lose_model()
         self.refused.emit(event)
+        if self._pending is None:
+            self._tried = self._applied.config if self._applied else None
 
     def _on_forecast_changed(self, plan: MemoryPlan | None) -> None:
         self.plan_changed.emit(plan)

@@ -17,6 +17,8 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
 PROTOCOL_VERSION = 2
+# Number of an ``Applied`` that answers no command: a model that had to make room is back.
+UNASKED = 0
 
 
 class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -215,8 +217,8 @@ class Applied(_Message, frozen=True, tag="applied"):
     """A load or a change is done; the engine now runs this.
 
     Attributes:
-        request_id: Of the ``Load`` or ``Apply``; 0 where a model that had to make room is back by
-            itself.
+        request_id: Of the ``Load`` or ``Apply``; ``UNASKED`` where a model that had to make room is
+            back by itself.
         config: As wanted.
         effective: As the engine made it.
         cost: What it took: ``live``, ``new context`` or ``reload``.

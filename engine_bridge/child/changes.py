@@ -17,6 +17,7 @@ from engine_bridge.child.reports import Reports
 from engine_bridge.child.requests import Requests
 from engine_bridge.child.stranger import Stamp
 from engine_bridge.protocol import (
+    UNASKED,
     Applied,
     Apply,
     CancelLoad,
@@ -44,8 +45,6 @@ _UNLOADED_FOR_ROOM = (
     "There is no memory for two models at once, so the one that ran was unloaded to load the next. "
     "It comes back if that fails."
 )
-# Number of an ``Applied`` that answers no command: the old model is back.
-UNASKED = 0
 
 
 class Changes:

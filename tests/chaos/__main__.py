@@ -22,7 +22,15 @@ from tests.chaos.counts import counts_of
 from tests.chaos.tally import Tally, table
 
 # In the order of the table: the module of each kind.
-KINDS = ("engine_kills", "window_kills", "mutated_files", "soak", "stalled_reader", "full_disk")
+KINDS = (
+    "engine_kills",
+    "window_kills",
+    "mutated_files",
+    "out_of_memory",
+    "soak",
+    "stalled_reader",
+    "full_disk",
+)
 _XDG = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 

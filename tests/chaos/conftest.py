@@ -13,7 +13,8 @@ from tests.chaos.counts import Counts
 from tests.chaos.stage import Stage
 
 FEW = Counts(
-    engine_kills=2, window_kills=1, files=2, soak_s=0.0, stalls=0, stall_s=0.0, disks=1
+    engine_kills=2, window_kills=1, files=2, soak_s=0.0, stalls=0, stall_s=0.0, disks=1,
+    shortages=2,
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ class Counts:
         stalls: Times that the reader of the pipe stalls.
         stall_s: Seconds that it does.
         disks: Times that a disk is full, and that it is read-only.
+        shortages: Times that memory runs out.
     """
 
     engine_kills: int
@@ -27,10 +28,11 @@ class Counts:
     stalls: int
     stall_s: float
     disks: int
+    shortages: int
 
 
-USUAL = Counts(15, 6, 100, 60.0, 1, 10.0, 1)
-FULL = Counts(100, 50, 1_000, 1_200.0, 5, 10.0, 5)
+USUAL = Counts(15, 6, 100, 60.0, 1, 10.0, 1, 5)
+FULL = Counts(100, 50, 1_000, 1_200.0, 5, 10.0, 5, 50)
 
 
 def counts_of(environment: Mapping[str, str]) -> Counts:

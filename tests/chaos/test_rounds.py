@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from tests.chaos import engine_kills, full_disk, mutated_files
+from tests.chaos import engine_kills, full_disk, mutated_files, out_of_memory
 from tests.chaos.stage import Stage
 from tests.chaos.window_kills import kill_one
 
@@ -30,5 +32,12 @@ def test_that_some_mutated_files_are_survived(stage: Stage) -> None:
 
 def test_that_a_full_and_a_read_only_disk_are_survived(stage: Stage) -> None:
     tally = full_disk.run(stage)
+    assert tally.losses == []
+    assert tally.tried == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit from outside is Linux's")
+def test_that_loads_for_which_memory_does_not_suffice_are_mended_by_one_click(stage: Stage) -> None:
+    tally = out_of_memory.run(stage)
     assert tally.losses == []
     assert tally.tried == 2

@@ -198,6 +198,21 @@ def test_that_a_refused_load_is_tried_again_with_its_repair(
     assert session.wanted.ctx_per_slot_tok == 1024
 
 
+def test_that_what_was_refused_is_known_while_it_is_told(
+    session: Session, client: FakeClient
+) -> None:
+    load(session, client)
+    ran = session.tried
+    told: list[EngineConfig | None] = []
+    session.refused.connect(lambda _: told.append(session.tried))
+    session.load("/large.gguf", {"ctx_per_slot_tok": 1024})
+    command = client.sent[-1]
+    assert isinstance(command, Load)
+    client.event_received.emit(Refused("load", command.request_id, Problem((), "Too large.")))
+    assert told == [command.config]
+    assert session.tried == ran
+
+
 def test_that_a_load_is_still_waited_for_when_an_older_change_is_done(
     session: Session, client: FakeClient
 ) -> None:
