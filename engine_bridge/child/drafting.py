@@ -128,10 +128,14 @@ class Drafting:
         """Put a draft behind the text of each stream that may have one.
 
         Returns:
-            False where a cancel ended it early, so that the step should not go on.
+            False where the step should not go on: a cancel ended it early, or all streams wait for
+            the draft model, which has read a part of their texts.
         """
         if not self.drafters:
             return True
+        simple = self._draft_simple
+        if simple is not None:
+            simple.is_reading = False
         asking, wanted = [], []
         for stream in generating:
             stream.draft_tok = 0
@@ -139,7 +143,8 @@ class Drafting:
             most_tok = drafts_allowed(stream, limits, len(generating))
             if most_tok > 0:
                 asking.append(stream)
-                wanted.append(Wanted(slot.index, slot.tokens[: slot.known], most_tok))
+                text = slot.tokens[: slot.known]
+                wanted.append(Wanted(slot.index, text, most_tok, len(generating)))
         if not wanted:
             return True
         self._guard.is_interrupted = False
@@ -147,7 +152,7 @@ class Drafting:
             slot = stream.slot
             stream.draft_tok = len(draft)
             slot.tokens[slot.known : slot.known + len(draft)] = draft
-        return not self._guard.is_interrupted
+        return not self._guard.is_interrupted and not (simple is not None and simple.is_reading)
 
     @property
     def watches(self) -> bool:

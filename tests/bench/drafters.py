@@ -1,5 +1,6 @@
 """Drafters against ``llama-server``'s: the same prompts, the same drafter, the same settings.
 
+The n-gram kinds draft for Qwen 0.5B, which drafts for Qwen 1.5B as ``draft-simple``.
 Where the texts agree the accepted tokens must be equal; the time per token is compared by both
 programs' own clocks, in runs that alternate. ``python -m tests.bench.drafters [KIND ...]``; the
 server gets the flags that the desk exports.
@@ -234,12 +235,28 @@ class Drafting:
         return Answer("".join(texts), timing.drafted_tok, timing.accepted_tok, timing.tpot_s)
 
 
-def config_of(kind: str, layout: Layout) -> EngineConfig:
-    """The settings of both programs; the draft model of ``draft-simple`` is the model itself."""
+def config_of(kind: str, layout: Layout, draft: Path) -> EngineConfig:
+    """The settings of both programs."""
     config = layout_config(layout).with_values({"spec_types": (kind,), **_LENGTHS})
     if kind in NGRAM_KINDS:
         return config
-    return msgspec.structs.replace(config, draft_model_path=str(layout.model))
+    return msgspec.structs.replace(config, draft_model_path=str(draft))
+
+
+def models_of(kind: str, *, is_tiny: bool) -> tuple[Path, Path]:
+    """The model that answers, and the one that drafts for it if the kind asks a model.
+
+    The tiny one drafts for itself.
+
+    Raises:
+        ModelMissingError: If one of them cannot be had.
+    """
+    if is_tiny:
+        OUT.mkdir(parents=True, exist_ok=True)
+        model = write_tiny_llama(OUT / TINY, TinyLlama(vocab_tok=512))
+        return model, model
+    small = models.find_packaged(models.QWEN_05B)
+    return small if kind in NGRAM_KINDS else models.find_packaged(models.QWEN_15B), small
 
 
 def prompts_of(layout: Layout) -> tuple[str | tuple[int, ...], ...]:
@@ -253,9 +270,10 @@ def prompts_of(layout: Layout) -> tuple[str | tuple[int, ...], ...]:
     return tuple(tuple(random.integers(300, 310, 40).tolist()) for _ in range(5))
 
 
-def compare(kind: str, layout: Layout, binary: Path, pairs: int, new_tok: int) -> Compared:
+def compare(
+    config: EngineConfig, layout: Layout, binary: Path, pairs: int, new_tok: int
+) -> Compared:
     """Let both answer all prompts ``pairs`` times and once before that, by turns."""
-    config = config_of(kind, layout)
     found = Compared()
     with ExitStack() as running:
         server = running.enter_context(closing(Server(binary, layout, config)))
@@ -293,22 +311,16 @@ def main(words: Sequence[str]) -> int:
     wanted = parser.parse_args(words)
     try:
         binary = llama_server.build()
-        if wanted.tiny:
-            OUT.mkdir(parents=True, exist_ok=True)
-            model = write_tiny_llama(OUT / TINY, TinyLlama(vocab_tok=512))
-        else:
-            model = models.find_packaged(models.QWEN_05B)
-        layout = Layout(model, 1, 2048, wanted.threads)
-        print(
-            f"{layout.model.name}, {len(prompts_of(layout))} prompts, {wanted.tokens} tokens, "
-            f"greedy, 1 slot, {wanted.threads} threads"
-        )
+        print(f"{wanted.tokens} tokens, greedy, 1 slot, {wanted.threads} threads")
         print(HEADER, flush=True)
         is_equal = True
         for kind in wanted.kinds:
-            line, is_same = compare(kind, layout, binary, wanted.pairs, wanted.tokens).line(kind)
+            model, draft = models_of(kind, is_tiny=wanted.tiny)
+            layout = Layout(model, 1, 2048, wanted.threads)
+            config = config_of(kind, layout, draft)
+            line, is_same = compare(config, layout, binary, wanted.pairs, wanted.tokens).line(kind)
             is_equal &= is_same
-            print(line, flush=True)
+            print(f"{line}  {model.stem}", flush=True)
     except (ContenderError, llama_server.BuildError, models.ModelMissingError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -10,6 +10,7 @@ import pytest
 
 from engine_bridge.child.planner import Planner
 from engine_bridge.child.speculation.confidence import confidence
+from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.protocol import (
     Cancel,
     Logged,
@@ -139,28 +140,88 @@ def test_that_several_slots_are_drafted_for_in_one_batch(
     assert widths.count(4) >= 36
 
 
-def test_that_a_long_prompt_is_read_in_pieces_beside_the_answer(
+def _reads(drafter: DraftSimple) -> list[tuple[int, int]]:
+    """Depth and tokens of every piece of a prompt that ``drafter`` reads from now on."""
+    pieces = list[tuple[int, int]]()
+    on_step = drafter._on_step
+
+    def noting(took_ns: int, depths: Any, prompt_tok: int) -> None:
+        if prompt_tok:
+            pieces.append((depths[-1], prompt_tok))
+        on_step(took_ns, depths, prompt_tok)
+
+    drafter._on_step = noting
+    return pieces
+
+
+def test_that_a_text_alone_waits_for_the_draft_model(desk: InProcess, few_words_path: Path) -> None:
+    """As many tokens are drafted as llama-server drafts, which reads a prompt with both models."""
+    desk.load(drafting(few_words_path, few_words_path))
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    pieces = _reads(drafter)
+    prompt = prompts(1, tokens=450)[0]
+    request_id = desk.ask(prompt, max_new_tok=61, ignore_eog=True)
+    turns = 0
+    while not pieces or len(pieces) < 5:
+        desk.loop.turn()
+        turns += bool(pieces)
+        assert len(pieces) == turns  # whoever comes meanwhile is heard after each piece
+    timing = desk.finished(request_id).timing
+    assert pieces == [(0, 100), (100, 100), (200, 100), (300, 100), (400, 51)]
+    # One token with the prompt, then four a step.
+    steps = [tok for event in desk.all_of(TokensDelivered) for tok in event.step_tok]
+    assert steps == [1] + [4] * 15
+    assert timing.drafted_tok == timing.accepted_tok == 45
+
+
+def test_that_texts_that_came_together_wait_together(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(drafting(few_words_path, few_words_path, slots=2))
+    drafter = drafter_of(desk)
+    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    ids = [desk.ask(p, max_new_tok=41, ignore_eog=True) for p in prompts(2, tokens=230)]
+    for request_id in ids:
+        timing = desk.finished(request_id).timing
+        assert timing.drafted_tok == timing.accepted_tok == 30
+
+
+def test_that_a_cancel_ends_the_wait_for_the_draft_model(
     desk: InProcess, few_words_path: Path
 ) -> None:
     desk.load(drafting(few_words_path, few_words_path))
     drafter = drafter_of(desk)
     drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
-    pieces = list[tuple[int, int]]()
-    on_step = drafter._on_step
+    pieces = _reads(drafter)
+    request_id = desk.ask(prompts(1, tokens=450)[0], max_new_tok=60, ignore_eog=True)
+    desk.until(lambda: len(pieces) == 2)
+    desk.send(Cancel(request_id))
+    assert desk.finished(request_id).reason == "cancelled"
+    assert len(pieces) == 2
+    _, finished = desk.answer(prompts(2)[1], max_new_tok=21, ignore_eog=True)
+    assert finished.timing.drafted_tok == 15
 
-    def noting(took_ns: int, depths: Any, prompt_tok: int) -> None:
-        pieces.append((depths[0], prompt_tok))
-        on_step(took_ns, depths, prompt_tok)
 
-    drafter._on_step = noting
-    _, finished = desk.answer(prompts(1, tokens=450)[0], max_new_tok=60, ignore_eog=True)
-    assert [depth for depth, prompt_tok in pieces if prompt_tok] == [0, 100, 200, 300, 400]
-    timing = finished.timing
+def test_that_a_long_prompt_is_read_in_pieces_beside_an_answer(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    """Nobody who is in step waits for the draft model to read another's prompt."""
+    desk.load(drafting(few_words_path, few_words_path, slots=2))
+    drafter = drafter_of(desk)
+    first = desk.ask(prompts(1)[0], max_new_tok=400, ignore_eog=True)
+    desk.until(lambda: bool(drafter.slots[0].cached))
+    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    pieces = _reads(drafter)
+    second = desk.ask(prompts(2, tokens=450)[1], max_new_tok=60, ignore_eog=True)
+    timing = desk.finished(second).timing
+    assert len(pieces) >= 5
+    assert max(tokens for _, tokens in pieces) <= 100
     assert timing.drafted_tok == timing.accepted_tok > 0
     # One token of the prompt's end and one in each step that only read.
-    steps = [tok for event in desk.all_of(TokensDelivered) for tok in event.step_tok]
-    assert steps[:5] == [1] * 5
-    assert steps[5] > 1
+    steps = [tok for event in desk.all_of(TokensDelivered, second) for tok in event.step_tok]
+    assert steps[: len(pieces)] == [1] * len(pieces)
+    assert steps[len(pieces)] > 1
+    timing = desk.finished(first).timing
+    assert timing.drafted_tok == timing.accepted_tok
 
 
 def test_that_a_full_pool_of_the_draft_gives_up_idle_texts(

@@ -4,8 +4,10 @@ Drafts what llama.cpp's ``common_speculative_impl_draft_simple`` (common/specula
 the likeliest token each time, until one is less sure than wanted. All slots draft in one batch a
 token. Where llama.cpp computes every batch of the target once more with the draft model, its
 cache here catches up with the text when a draft is wanted: a prompt keeps no first token waiting,
-and of an accepted draft nothing is computed twice. A draft model that keeps a state goes back to
-the end of the text after each draft, and computes again what was accepted. Must not know requests.
+and of an accepted draft nothing is computed twice. Before its second token a text waits for the
+draft model where nobody else would have to, so that as much is drafted as llama.cpp drafts. A draft
+model that keeps a state goes back to the end of the text after each draft, and computes again what
+was accepted. Must not know requests.
 """
 
 from __future__ import annotations
@@ -46,6 +48,10 @@ class _Part:
 class DraftSimple(Forgetful):
     """A draft model's context, in step with the target's slots.
 
+    Attributes:
+        is_reading: Whether the last ``draft`` read a part of texts that all wait for the rest: it
+            is to be called again before the next step.
+
     Args:
         context: The draft model's own context: as many sequences and cells as the target's.
         target_vocab: Tokens that the target knows.
@@ -78,6 +84,12 @@ class DraftSimple(Forgetful):
         self._has_foreign_tokens = target_vocab > context.model.vocab
         self._is_silent = False
         self._take_back = TakeBack(context)
+        # As in the target: behind a window, llama.cpp is right for one micro-batch at a time.
+        is_windowed = context.model.window_tok > 0
+        self._most_tok = context.ubatch_tok if is_windowed else context.batch_tok
+        self.is_reading = False
+        self._waiting: frozenset[int] = frozenset()  # sequences whose texts wait for the rest
+        self._may_wait = True
         self.slots = [Slot(n, 0, 0) for n in range(context.sequences)]
         self.set_live(config)
 
@@ -101,7 +113,7 @@ class DraftSimple(Forgetful):
         """Guess what follows each text, all of them together."""
         parts = [self._part_of(one) for one in wanted]
         able = [part for part in parts if part is not None]
-        ready = self._caught_up(able)
+        ready = self._caught_up(able, wanted[0].texts)
         for part in ready:
             self._take_back.before(part.slot, part.most_tok)
         while ready:
@@ -130,28 +142,47 @@ class DraftSimple(Forgetful):
             return None
         return _Part(slot, min(one.most_tok, self._n_max))
 
-    def _caught_up(self, parts: list[_Part]) -> list[_Part]:
+    def _caught_up(self, parts: list[_Part], texts: int) -> list[_Part]:
         """Compute what is new in the texts; those that are in step then, in batch order.
 
-        A long prompt is read in pieces that keep no stream waiting: until it is read, its text
-        goes on without drafts.
+        A long prompt is read in pieces. Those of a text beside others keep nobody waiting: until it
+        is read, it goes on without drafts. Where all texts of the step are long behind, they wait
+        for the rest, which is read in as many calls as it takes: commands are heard in between.
         """
-        if not parts:
-            return []
-        context = self._context
-        budget = self._pace.chunk_tok(
-            others_decode=True, batch_tok=context.batch_tok, ubatch_tok=context.ubatch_tok
-        )
-        budget = min(context.batch_tok, max(budget, _IN_STEP_TOK * len(parts)))
+        all_wait = self._all_wait(parts, texts)
+        budget = self._budget_tok(parts, all_wait=all_wait)
+        self.is_reading = all_wait and sum(part.slot.pending for part in parts) > budget
         reading = []
         for part in sorted(parts, key=lambda part: part.slot.pending):
-            part.take = min(part.slot.pending, budget)
+            # The last token is for the call that reads the last of all texts: it gives the logits.
+            part.take = min(part.slot.pending - self.is_reading, budget)
             budget -= part.take
             if part.take:
                 reading.append(part)
-        if not self._computed(reading):
-            return []
-        return [part for part in reading if part.slot.pending == 0]
+        is_computed = bool(reading) and self._computed(reading)
+        self.is_reading &= is_computed
+        self._waiting = frozenset(part.slot.index for part in parts if self.is_reading)
+        return [part for part in reading if part.slot.pending == 0] if is_computed else []
+
+    def _all_wait(self, parts: list[_Part], texts: int) -> bool:
+        """Whether every text of the step has long to go, or waits already."""
+        return (
+            self._may_wait
+            and len(parts) == texts
+            and all(
+                part.slot.pending > _IN_STEP_TOK or part.slot.index in self._waiting
+                for part in parts
+            )
+        )
+
+    def _budget_tok(self, parts: list[_Part], *, all_wait: bool) -> int:
+        """Tokens of the next batch."""
+        budget = self._pace.chunk_tok(
+            others_decode=not all_wait,
+            batch_tok=self._most_tok,
+            ubatch_tok=self._context.ubatch_tok,
+        )
+        return min(self._most_tok, max(budget, _IN_STEP_TOK * len(parts)))
 
     def _extended(self, ready: list[_Part]) -> list[_Part]:
         """Append the likeliest token to each draft; those that go on, their token pending."""
@@ -188,6 +219,8 @@ class DraftSimple(Forgetful):
                 part.slot.forget_beyond(part.slot.cached, self._context)
             else:
                 part.slot.clear(self._context)
+        if code != _ABORTED:
+            self._may_wait = False  # nobody waits again for what may come to nothing again
         if code != _ABORTED and not self._is_silent:
             self._is_silent = True
             self._say(

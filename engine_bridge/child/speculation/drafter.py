@@ -26,11 +26,13 @@ class Wanted:
         history: (tokens,) int32: prompt and answer, the newest token last. A view into the slot,
             valid during the call.
         most_tok: Most tokens wanted, at least 1.
+        texts: How many texts grow in this step, with a draft or without: they wait for it.
     """
 
     seq: int
     history: NDArray[np.int32]
     most_tok: int
+    texts: int = 1
 
 
 class Drafter(Protocol):
