@@ -73,7 +73,7 @@ class Ggml:
         """Bind every function needed."""
         self._libraries = libraries
         for name, (arguments, result) in _SIGNATURES.items():
-            setattr(self, name.removeprefix("ggml_backend_"), self._bind(name, arguments, result))
+            setattr(self, name.removeprefix("ggml_backend_"), self.bind(name, arguments, result))
         self._workers: dict[str, tuple[int, ...]] = {}
         self._adding = threading.Lock()
         self._always: tuple[str, ...] = ()
@@ -81,7 +81,12 @@ class Ggml:
         self._held: Counter[str] = Counter()
         self._names: dict[int, str] = {}
 
-    def _bind(self, name: str, arguments: list[Any], result: Any) -> Any:  # noqa: ANN401
+    def bind(self, name: str, arguments: list[Any], result: Any) -> Any:  # noqa: ANN401
+        """The function of that C name.
+
+        Raises:
+            AttributeError: If no library of this build exports it.
+        """
         for library in self._libraries:
             try:
                 function = library[name]
@@ -219,7 +224,7 @@ class Ggml:
 
     def _add_worker(self, endpoint: str) -> tuple[int, ...]:
         try:
-            add = self._bind("ggml_backend_rpc_add_server", [ctypes.c_char_p], _POINTER)
+            add = self.bind("ggml_backend_rpc_add_server", [ctypes.c_char_p], _POINTER)
         except AttributeError:
             raise WorkerError(endpoint, NO_RPC) from None
         registry = add(endpoint.encode())
@@ -231,7 +236,7 @@ class Ggml:
 
     def serve_rpc(self, endpoint: str, threads: int) -> None:
         """Lend this process's CPU to others as an RPC device; returns when the server ends."""
-        start = self._bind(
+        start = self.bind(
             "ggml_backend_rpc_start_server",
             [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, _POINTER],
             None,

@@ -33,7 +33,7 @@ from engine_bridge.child.llama_error import (
 from engine_bridge.child.llama_error import (
     LoadCancelledError as LoadCancelledError,  # noqa: PLC0414
 )
-from engine_bridge.child.meta_buffers import said_of_each
+from engine_bridge.child.meta_buffers import JoinedDevices
 from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import fill_context_params, flash_made
 from engine_bridge.child.placement import ModelParams
@@ -60,6 +60,7 @@ def _find_libraries() -> tuple[ctypes.CDLL, ...]:
 LOG = NativeLog(LIB.llama_log_set, LIB.llama_log_callback)
 GGML = Ggml(*_find_libraries())
 _BREAKDOWN = Breakdown(LIB._lib, GGML)
+_JOINED = JoinedDevices(LIB._lib, GGML)
 LIB.llama_backend_init()
 
 # A second binding of the same function that returns the bare address: no pointer object a step.
@@ -321,7 +322,7 @@ class Context:
         Raises:
             NotSupportedError: On other platforms than Linux.
         """
-        return said_of_each(_BREAKDOWN.read(self.handle), self.model.native)
+        return _JOINED.said_of_each(_BREAKDOWN.read(self.handle), self.model, self.ctx_tok)
 
     def set_threads(self, decode: int, batch: int) -> None:
         """Change the threads of the next step."""

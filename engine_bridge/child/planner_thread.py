@@ -38,8 +38,8 @@ _LEAST_INTERVAL_S = 0.1
 _LOW_PRIORITY = 5
 _THROWAWAY_S = 60.0
 # What of a configuration can harm the process that meets it first: patterns that never end, sizes
-# that no model has, a worker that hangs up.
-_NEVER_NEW_HERE = ("override_kv", "override_tensor", "rpc_servers")
+# that no model has, a worker that hangs up, tensors that cannot be cut.
+_NEVER_NEW_HERE = ("override_kv", "override_tensor", "rpc_servers", "split_mode")
 
 
 class Running(NamedTuple):
