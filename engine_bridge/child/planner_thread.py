@@ -35,7 +35,7 @@ from engine_bridge.settings.rules import Problem
 _LEAST_INTERVAL_S = 0.1
 # Behind the decode threads, but never out of reach: at the very lowest priority spinning threads
 # starve it for seconds, and the loop would wait for it whenever it holds the interpreter's lock.
-_LOW_PRIORITY = 5
+_STEPS_BACK, _NEAR_THE_LOWEST = 5, 18
 _THROWAWAY_S = 60.0
 # What of a configuration can harm the process that meets it first: patterns that never end, sizes
 # that no model has, a worker that hangs up, tensors that cannot be cut.
@@ -247,6 +247,9 @@ def _stranger_problem(message: str) -> Problem:
 
 
 def _step_back() -> None:
-    """Give this thread a low priority where threads have one (Linux)."""
+    """Give this thread a lower priority than the process's, where threads have one (Linux)."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
+        thread = threading.get_native_id()
+        own = os.getpriority(os.PRIO_PROCESS, thread)
+        # Never a higher one, which the system refuses: the whole program may run at a low one.
+        os.setpriority(os.PRIO_PROCESS, thread, max(own, min(own + _STEPS_BACK, _NEAR_THE_LOWEST)))
