@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child import sentences
-from engine_bridge.child.carried import Carried
+from engine_bridge.child.carried import Carried, places
 from engine_bridge.child.context_shift import FullSlots
 from engine_bridge.child.drafting import Drafting
 from engine_bridge.child.filling import Filling
@@ -100,7 +100,7 @@ class Batcher:
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
-                slot.clear(context)
+                self.reuse.outgrown(slot)
         if not self._sampling.is_same_for(config):
             self._sampling.close()
             self._sampling = Sampling(config, model)
@@ -186,24 +186,21 @@ class Batcher:
 
         Samplers do not depend on the context and go on as if nothing had happened.
         """
-        streams, idle = list(self.streams), [slot for slot in self.slots if slot.is_free]
+        streams, old = list(self.streams), self.slots
         self._adopt(context, config, draft_context)
-        carried = carried or Carried()
-        for old in idle:
-            if old.index < len(self.slots):
-                carried.take_over(old, self.slots[old.index], context, config)
+        seats = places(old, self.slots)
         for stream in streams:
             stream.pause()
-            old = stream.slot
-            if old.index >= len(self.slots):
+            slot = seats.get(stream.slot)
+            if slot is None:
                 self.end(stream, "failed", sentences.slots_gone(len(self.slots)))
-                continue
-            slot = self.slots[old.index]
-            if old.known >= slot.cap_tok:
+            elif not self._full_slots.fits(stream, slot.cap_tok):
                 self.end(stream, "context_full", sentences.slot_full(slot.cap_tok))
-                continue
-            carried.take_over(old, slot, context, config)
-            slot.known, slot.is_free, stream.slot = old.known, False, slot
+        self.reuse.take_over(old, seats, carried or Carried(), config)
+        for stream in self.streams:
+            old_slot, stream.slot = stream.slot, seats[stream.slot]
+            if stream.slot.index != old_slot.index or stream.dropped_tok:
+                self._drafting.drop(stream.slot.index)
 
     def slot_facts(self) -> tuple[SlotFacts, ...]:
         """State of every slot."""

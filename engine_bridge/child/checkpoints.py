@@ -64,6 +64,10 @@ class Checkpoints:
                 self._take(slot)
             slot.stop_tok = self._next_stop(slot)
 
+    def resume(self, slot: Slot) -> None:
+        """The reading of a prompt goes on in another context: plan its stops anew."""
+        slot.stop_tok = self._next_stop(slot) if self.is_on else NO_STOP
+
     def take_due(self, slots: Iterable[Slot]) -> None:
         """Take the checkpoints of prompts whose reading has come to a stop."""
         for slot in slots:

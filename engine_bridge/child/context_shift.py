@@ -174,18 +174,44 @@ class FullSlots:
             if stream.finish is None:
                 self._shift(stream)
 
+    def fits(self, stream: Stream, cap_tok: int) -> bool:
+        """Whether the text of ``stream`` fits into a slot of ``cap_tok``, shortened if that helps.
+
+        For a text that moves into another context: what is left of a shortened one is computed
+        again, and ``on_shift`` is not told, as nobody has seen it there. A prompt that is still
+        being read is never shortened.
+        """
+        slot, known = stream.slot, stream.slot.known
+        if known < cap_tok:
+            return True
+        if not (self._is_wanted and self._can_shift and stream.new_tok):
+            return False
+        while known >= cap_tok:
+            what = self._shift_of(stream, known - 1, cap_tok)
+            known -= what.dropped_tok
+        what = Shift(what.kept_tok, slot.known - known)
+        slot.tokens[what.kept_tok : known] = slot.tokens[
+            what.kept_tok + what.dropped_tok : slot.known
+        ]
+        slot.known, slot.cached = known, 0
+        slot.checkpoints.clear()
+        self._tell(stream, what)
+        return True
+
     def _shift(self, stream: Stream) -> None:
         slot = stream.slot
-        what = shift_of(
-            slot.cached,
-            slot.cap_tok,
-            self._keep_tok,
-            stream.prompt_tok,
-            adds_bos=self._context.model.adds_bos,
-        )
+        what = self._shift_of(stream, slot.cached, slot.cap_tok)
         shift(slot, what, self._context)
         turn_moved(self._context, slot.index, slot.cached, int(slot.tokens[slot.cached]))
         self._on_shift(slot.index, what)
+        self._tell(stream, what)
+
+    def _shift_of(self, stream: Stream, cached_tok: int, cap_tok: int) -> Shift:
+        adds_bos = self._context.model.adds_bos
+        return shift_of(cached_tok, cap_tok, self._keep_tok, stream.prompt_tok, adds_bos=adds_bos)
+
+    def _tell(self, stream: Stream, what: Shift) -> None:
+        slot = stream.slot
         stream.dropped_tok += what.dropped_tok
         self._emit(
             ContextShifted(
@@ -193,6 +219,6 @@ class FullSlots:
                 conversation_id=slot.conversation_id,
                 dropped_tok=what.dropped_tok,
                 kept_tok=what.kept_tok,
-                used_tok=slot.cached,
+                used_tok=slot.known - 1,
             )
         )

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from engine_bridge.child.host_room import HostRoom
 from engine_bridge.child.llama import Context
-from engine_bridge.child.sequence_state import put_back_state, state_bytes, taken_state
+from engine_bridge.child.sequence_state import put_back_state, state_bytes
 from engine_bridge.child.slot import Checkpoint, Slot, common_prefix
+from engine_bridge.child.state_outline import WholeState, partial_for_streams
 
 _MIB = 1 << 20
 
@@ -25,13 +26,13 @@ class KeptPrompt:
 
     Attributes:
         tokens: (tokens,) int32.
-        state: (bytes,) uint8, a whole state.
+        state: A whole state, for the pool that it comes from.
         checkpoints: Of the slot it comes from.
         conversation_id: Whose text it is.
         used_at: Counts up with each use of the cache.
     """
 
-    def __init__(self, slot: Slot, state: NDArray[np.uint8], used_at: int) -> None:
+    def __init__(self, slot: Slot, state: WholeState, used_at: int) -> None:
         """Keep what ``slot`` holds, its cells as ``state``."""
         self.tokens = slot.tokens[: slot.cached].copy()
         self.state = state
@@ -47,7 +48,7 @@ class KeptPrompt:
     @property
     def bytes(self) -> int:
         """What it takes in host memory; its checkpoints may stand in a slot as well."""
-        return self.state.nbytes + self.tokens.nbytes + _checkpoint_bytes(self.checkpoints)
+        return self.state.data.nbytes + self.tokens.nbytes + _checkpoint_bytes(self.checkpoints)
 
     def match(self, prompt: NDArray[np.int32]) -> int:
         """Tokens at the beginning in common with ``prompt``."""
@@ -67,6 +68,7 @@ class PromptCache:
         self._budget_bytes: int | None = 0
         self._uses = 0
         self._kind: tuple[object, ...] = ()
+        self._streams = 1
 
     @property
     def bytes(self) -> int:
@@ -78,17 +80,18 @@ class PromptCache:
         """Whether anything may be kept."""
         return self._budget_bytes != 0
 
-    def adopt(self, kind: tuple[object, ...], room: HostRoom) -> bool:
+    def adopt(self, kind: tuple[object, ...], streams: int, room: HostRoom) -> bool:
         """Serve another context.
 
         Args:
             kind: What must be equal for what is kept to be of use there; else it is dropped.
+            streams: Of its pool; states are put into this form when they are needed.
             room: Host memory.
 
         Returns:
             Whether it was equal.
         """
-        self._room = room
+        self._room, self._streams = room, streams
         is_same, self._kind = kind == self._kind, kind
         if not is_same:
             self.kept.clear()
@@ -109,27 +112,44 @@ class PromptCache:
         Returns:
             False where it is larger than the budget, or than the room in host memory.
         """
-        if not self.is_on or not slot.cached:
+        if not self._wants(slot):
             return False
+        if self._has(slot):
+            return True
+        if not self._make_room(_bytes_of(slot, state_bytes(context, slot.index))):
+            return False
+        try:
+            state = WholeState.of(context, slot.index)
+        except MemoryError:
+            return False
+        return self._add(slot, state)
+
+    def keep_copy(self, slot: Slot, state: WholeState) -> bool:
+        """Keep what ``slot`` held in a context that is gone, as ``keep`` does."""
+        if not self._wants(slot):
+            return False
+        return self._has(slot) or (
+            self._make_room(_bytes_of(slot, state.data.nbytes)) and self._add(slot, state)
+        )
+
+    def _wants(self, slot: Slot) -> bool:
+        return self.is_on and slot.cached > 0
+
+    def _has(self, slot: Slot) -> bool:
+        """Whether the text of ``slot`` is there, maybe with more; drops what it has more of."""
         self._uses += 1
         text = slot.tokens[: slot.cached]
         for entry in self.kept:
-            if entry.match(text) == slot.cached:  # it is there, and more
+            if entry.match(text) == slot.cached:
                 entry.used_at = self._uses
                 return True
         self.kept = [entry for entry in self.kept if entry.match(text) < entry.cached]
-        needed = (
-            state_bytes(context, slot.index) + text.nbytes + _checkpoint_bytes(slot.checkpoints)
-        )
-        if not self._make_room(needed):
-            return False
-        try:
-            state = taken_state(context, slot.index)
-        except MemoryError:
-            return False
-        if state.size:
+        return False
+
+    def _add(self, slot: Slot, state: WholeState) -> bool:
+        if state.data.size:
             self.kept.append(KeptPrompt(slot, state, self._uses))
-        return bool(state.size)
+        return bool(state.data.size)
 
     def forget(self, conversation_id: str) -> None:
         """A conversation is closed."""
@@ -141,13 +161,17 @@ class PromptCache:
         slot.known = 0
         self._uses += 1
         entry.used_at = self._uses
-        if not put_back_state(context, slot.index, entry.state):
+        model, streams = context.model, self._streams
+        if not put_back_state(context, slot.index, entry.state.for_streams(streams, model)):
             slot.clear(context)
             self.kept = [other for other in self.kept if other is not entry]
             return False
         slot.tokens[: entry.cached] = entry.tokens
         slot.cached = slot.known = entry.cached
-        slot.checkpoints[:] = entry.checkpoints
+        slot.checkpoints[:] = [
+            point._replace(state=partial_for_streams(point.state, streams, model))
+            for point in entry.checkpoints
+        ]
         return True
 
     def _make_room(self, needed: int) -> bool:
@@ -165,6 +189,10 @@ class PromptCache:
 
     def _drop_oldest(self) -> None:
         self.kept.remove(min(self.kept, key=lambda entry: entry.used_at))
+
+
+def _bytes_of(slot: Slot, state_size: int) -> int:
+    return state_size + 4 * slot.cached + _checkpoint_bytes(slot.checkpoints)
 
 
 def _checkpoint_bytes(checkpoints: Sequence[Checkpoint]) -> int:

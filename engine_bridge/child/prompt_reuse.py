@@ -7,7 +7,7 @@ tools/server/server-context.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child import recompute
+from engine_bridge.child.carried import Carried, by_use
 from engine_bridge.child.checkpoints import Checkpoints
 from engine_bridge.child.chunk_reuse import reuse_chunks
 from engine_bridge.child.context_shift import can_shift, turn_moved
@@ -34,6 +35,7 @@ from engine_bridge.child.slot import (
     share,
     usable_tok,
 )
+from engine_bridge.child.state_outline import WholeState, kind_of_cells, streams_of
 from engine_bridge.settings.config import EngineConfig
 
 # A copy takes a whole text: one of which less than this is wanted is not worth it (llama-server).
@@ -93,7 +95,7 @@ class PromptReuse:
         room = HostRoom(context.model)
         self._context, self._slots, self._pool = context, slots, pool
         self.checkpoints = Checkpoints(context, config, room)
-        if not self.cache.adopt(_kind_of_states(context, config), room):
+        if not self.cache.adopt(kind_of_cells(context, config), streams_of(config), room):
             self.recompute.lost_all(recompute.SETTING_CHANGED)
         is_cut_anywhere = not keeps_state(context.model) and (
             not context.model.window_tok or config.swa_full
@@ -312,6 +314,42 @@ class PromptReuse:
         if slot.conversation_id != conversation_id:
             self.recompute.lost(slot.conversation_id, recompute.OTHER_TOOK_SLOT)
 
+    def outgrown(self, slot: Slot) -> None:
+        """A free slot holds more than it may from now on: keep that, and empty it."""
+        if self._is_on and slot.conversation_id:
+            self.cache.keep(slot, self._context)
+        self.recompute.lost(slot.conversation_id, recompute.SETTING_CHANGED)
+        slot.drop(self._context)
+
+    def take_over(
+        self,
+        old: Sequence[Slot],
+        seats: Mapping[Slot, Slot],
+        carried: Carried,
+        config: EngineConfig,
+    ) -> None:
+        """Go on with what the slots of the context before held; what finds no slot is kept.
+
+        Args:
+            old: Those slots.
+            seats: Which of this one's goes on with which of them, as ``carried.places`` says.
+            carried: Copies of what they held.
+            config: What runs now.
+        """
+        for slot in by_use(old):
+            new = seats.get(slot)
+            is_there = new is not None and carried.take_over(slot, new, self._context, config)
+            if new is not None and not slot.is_free:
+                new.known, new.is_free = slot.known, False
+                self.checkpoints.resume(new)
+            if slot.cached and not is_there:
+                self._left_behind(slot, carried.left(slot, self._context, config))
+
+    def _left_behind(self, slot: Slot, state: WholeState | None) -> None:
+        if state is not None and self._is_on and slot.conversation_id:
+            self.cache.keep_copy(slot, state)
+        self.recompute.lost(slot.conversation_id, recompute.SETTING_CHANGED)
+
     def _evicted(self, slot: Slot) -> None:
         """The pool is about to drop what an idle slot holds."""
         if self._is_on and slot.conversation_id and slot.cached >= FEW_TOK:
@@ -328,16 +366,3 @@ def _note_shared(source: Slot, target: Slot, tokens: int) -> None:
 
 def _moved_words(moved_tok: int) -> str:
     return f"{moved_tok:,} tokens behind a change were moved in the cache, not computed again."
-
-
-def _kind_of_states(context: Context, config: EngineConfig) -> tuple[object, ...]:
-    """What must be equal for a state to be read back, and to mean the same."""
-    return (
-        config.cache_type_k,
-        config.cache_type_v,
-        context.flash_attn,
-        config.swa_full,
-        1 if config.kv_unified else config.slots,
-        getattr(config, "lora", ()),
-        getattr(config, "override_kv", ()),
-    )

@@ -13,7 +13,6 @@ import os
 import shutil
 import stat
 import struct
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from engine_bridge.child.part_file import written_whole
 from engine_bridge.model_facts import ModelFacts
 
 VERSION = 1
@@ -99,7 +99,7 @@ class SlotHeader(msgspec.Struct, frozen=True):
         model: The model.
         cache: Its cache.
         tokens: Tokens of the text.
-        part_bytes: Parts of the state: head, caches, rest; see ``carried.StateParts``.
+        part_bytes: Parts of the state: head, caches, rest; see ``state_outline.StateParts``.
         streams: Streams of the pool that it comes from: one for all slots, or one a slot.
         slot: Index of its slot there.
     """
@@ -183,16 +183,8 @@ def write_slot(path: str, model: ModelMark, cache: CacheMark, content: SlotConte
         _refuse_what_is_no_file(target)
         if (free := shutil.disk_usage(target.parent).free) < needed:
             raise SlotFileError(_no_space(target.name, needed, free))
-        # Readable by this user alone: it holds what was said.
-        handle, draft = tempfile.mkstemp(prefix=".tunedeck-", suffix=".part", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                written = _write(file, header, content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(draft).replace(target)
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        with written_whole(target) as file:  # for this user alone: it holds what was said
+            written = _write(file, header, content)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise SlotFileError(_no_space(target.name, needed, None)) from None

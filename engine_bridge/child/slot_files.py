@@ -17,7 +17,6 @@ import psutil
 from numpy.typing import NDArray
 
 from engine_bridge.child.batcher import Batcher
-from engine_bridge.child.carried import parts_of, restreamed, streams_of
 from engine_bridge.child.engine import Engine
 from engine_bridge.child.llama import LIB, Context
 from engine_bridge.child.prompts import PromptSource
@@ -32,6 +31,7 @@ from engine_bridge.child.slot_file import (
     read_slot,
     write_slot,
 )
+from engine_bridge.child.state_outline import WholeState, restreamed, streams_of
 from engine_bridge.protocol import (
     Event,
     Refused,
@@ -179,7 +179,7 @@ class SlotFiles:
         if slot is None:
             self._refuse(command, _ALL_BUSY)
             return
-        if not batcher.reuse.fill(slot, tokens, _state(read.content, slot.index, config)):
+        if not batcher.reuse.fill(slot, tokens, _state(read.content, config)):
             self._refuse(command, _NO_ROOM)
             return
         slot.conversation_id = command.conversation_id
@@ -231,19 +231,16 @@ def _slot_of(batcher: Batcher, conversation_id: str) -> Slot | None:
 
 
 def _content(context: Context, config: EngineConfig, slot: Slot) -> SlotContent:
-    parts = parts_of(context, slot.index)
+    parts = WholeState.of(context, slot.index).parts(context.model)
     arrays = [np.ascontiguousarray(part) for part in (parts.head, *parts.caches, parts.rest)]
     tokens = slot.tokens[: slot.cached].copy()
     return SlotContent(tokens, arrays, streams_of(config), slot.index)
 
 
-def _state(content: SlotContent, seq: int, config: EngineConfig) -> NDArray[np.uint8]:
+def _state(content: SlotContent, config: EngineConfig) -> NDArray[np.uint8]:
     """The state as the pool that ``config`` makes can take it."""
-    before, now = content.streams, streams_of(config)
     head, *caches, rest = content.parts
-    if before != now:
-        caches = [restreamed(cache, content.slot, before, 1) for cache in caches]
-        caches = [restreamed(cache, seq, 1, now) for cache in caches]
+    caches = [restreamed(cache, streams_of(config)) for cache in caches]
     return np.concatenate([head, *caches, rest])
 
 

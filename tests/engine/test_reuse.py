@@ -83,8 +83,8 @@ def test_that_a_forgotten_conversation_loses_its_slot_first(
 def test_that_a_state_that_cannot_go_back_is_computed_again(
     desk: InProcess, tiny_mamba_path: Path
 ) -> None:
-    """S41: recurrent models read everything again, and say so."""
-    desk.load(tiny_config(tiny_mamba_path, ctx_per_slot_tok=1024))
+    """S41: recurrent models read everything again where there is no checkpoint, and say so."""
+    desk.load(tiny_config(tiny_mamba_path, ctx_per_slot_tok=1024, ctx_checkpoints=0))
     prompt = random_tokens(120)
     logits = _spy_on_logits(desk)
     desk.answer([*prompt, 310, 311], max_new_tok=4, ignore_eog=True)
