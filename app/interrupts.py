@@ -1,4 +1,7 @@
-"""Ctrl+C and SIGTERM close the window in good order instead of tearing the event loop apart."""
+"""Ctrl+C, SIGTERM and a closed terminal close the window in good order.
+
+Nothing tears the event loop apart, and what was said last is saved.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from types import FrameType
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal
 
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
 
 class Interrupts(QObject):
-    """Turns SIGINT and SIGTERM into a Qt signal.
+    """Turns these signals of the system into a Qt signal.
 
     Python runs its handlers between byte codes, and an idle event loop executes none: the byte that
     the interpreter writes to a socket at once wakes it.
@@ -28,8 +33,10 @@ class Interrupts(QObject):
         for end in (self._reader, self._writer):
             end.setblocking(False)
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
+        for number in (getattr(signal, name, None) for name in _NAMES):
+            # What is ignored already stays so: nohup means that a closed terminal says nothing.
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._on_signal)
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._on_notifier_activated)
 

@@ -28,7 +28,7 @@ class GgufError(ValueError):
 
 def shown_name(path: str | os.PathLike[str]) -> str:
     """The file's name for people; bytes that are no UTF-8 are escaped."""
-    return os.fsencode(Path(path).name).decode("utf-8", "backslashreplace")
+    return os.fsencode(Path(path).name or path).decode("utf-8", "backslashreplace")
 
 
 class BoundedReader:

@@ -17,6 +17,7 @@ from engine_bridge.child.outbox import Outbox
 from engine_bridge.child.planner_thread import PlannerThread
 from engine_bridge.child.pulse import Pulse
 from engine_bridge.child.template import TemplateError, TemplateRenderer
+from engine_bridge.child.thread_deaths import end_with_any_thread
 from engine_bridge.hardware.read_bandwidth import measure_peak_read
 
 
@@ -27,6 +28,7 @@ def serve(commands_fd: int, events_fd: int) -> None:
         commands_fd: Where commands come from; its end is the end of this process, at once.
         events_fd: Where events go.
     """
+    end_with_any_thread()
     renderer = TemplateRenderer()
 
     def leave() -> None:

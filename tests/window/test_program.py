@@ -24,7 +24,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_that_ctrl_c_closes_the_window_and_ends_the_engine(tiny_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
+def test_that_ctrl_c_or_a_closed_terminal_closes_the_window_and_ends_the_engine(
+    tiny_path: Path, name: str
+) -> None:
+    if not hasattr(signal, name):
+        pytest.skip("this system has no such signal")
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
     program = subprocess.Popen(
         [*COMMAND, "--model", str(tiny_path)], env=environment, stderr=subprocess.PIPE, text=True
@@ -33,7 +38,7 @@ def test_that_ctrl_c_closes_the_window_and_ends_the_engine(tiny_path: Path) -> N
     children: list[psutil.Process] = []
     while not children and program.poll() is None:
         children = process.children(recursive=True)
-    program.send_signal(signal.SIGINT)
+    program.send_signal(getattr(signal, name))
     _, stderr = program.communicate(timeout=60)
     assert program.returncode == 0
     assert "Traceback" not in stderr
