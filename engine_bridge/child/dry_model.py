@@ -31,6 +31,9 @@ _SHORT_TOK = 256
 # A micro-batch of so many tokens a slot takes more than a step of one. Below, how buffers come to
 # lie decides: the step took more at 3.5 still, and never above in 1,500 contexts of two models.
 _STEPS_IN_UBATCH = 4
+# Of these llama.cpp reserves at last for one prompt that fills a micro-batch, since decay between
+# its tokens takes their number squared (TAG_RESERVE_DIAG_DECAY in src/llama-context.cpp).
+_RESERVED_FOR_ONE = frozenset({"kimi-linear", "minimax-01"})
 
 
 class DryModel:
@@ -46,6 +49,7 @@ class DryModel:
         self._flash: dict[tuple[object, ...], str] = {}
         self._state_bytes: dict[tuple[int, int], int] = {}
         self._mapped: dict[int, int] = {}
+        self._architecture = gguf.facts.architecture
         self._overrides = override_patterns(config)
         self._loaded_parts = gguf.parts
         if not config.uses_mtp:
@@ -72,11 +76,13 @@ class DryModel:
             NotSupportedError: On other platforms than Linux.
         """
         context, flash = self._create(config)
-        step = None
+        others: list[Context] = []
         try:
             attach_mtp(context, config, quiet=True)
-            step = self._step_of_all_slots(config)
-            rows = _as_reserved(context, step)
+            for other in self._reserved_besides(config):
+                others.append(self._create(other)[0])
+                attach_mtp(others[-1], other, quiet=True)
+            rows = _as_reserved(context, others)
             shape = shape_of(
                 self._as_loaded(rows, config),
                 output_bytes=output_bytes_of(context),
@@ -85,13 +91,13 @@ class DryModel:
             )
             shape = shape.with_more_weights(lora_bytes(config))
             if context.mtp is not None:
-                mtp_rows = _as_reserved(context.mtp, None if step is None else step.mtp)
+                guessing = [other.mtp for other in others if other.mtp is not None]
+                mtp_rows = _as_reserved(context.mtp, guessing)
                 shape = shape.with_draft(mtp_shape(context.mtp, mtp_rows))
             return shape, effective_of(context, config, flash)
         finally:
-            context.close()
-            if step is not None:
-                step.close()
+            for made in (context, *others):
+                made.close()
 
     def _create(self, config: EngineConfig) -> tuple[Context, str]:
         """A dry context, and the flash attention it would run with.
@@ -105,14 +111,26 @@ class DryModel:
         flash = self._flash.setdefault(key, context.flash_attn)
         return context, flash
 
-    def _step_of_all_slots(self, config: EngineConfig) -> Context | None:
-        """A dry context for a token a slot, where that may take more than a micro-batch."""
-        if config.ubatch_tok >= _STEPS_IN_UBATCH * config.slots:
-            return None
-        wider = msgspec.structs.replace(config, ubatch_tok=config.slots)
-        context, _ = self._create(wider)
-        attach_mtp(context, wider, quiet=True)
-        return context
+    def _reserved_besides(self, config: EngineConfig) -> list[EngineConfig]:
+        """What a load reserves for as well, where that may take more than a micro-batch of all.
+
+        A token of every slot, and of some architectures one prompt alone (but for its output rows,
+        which are those of all slots: some hundred bytes each).
+        """
+        found = []
+        if config.ubatch_tok < _STEPS_IN_UBATCH * config.slots:
+            found.append(msgspec.structs.replace(config, ubatch_tok=config.slots))
+        if config.slots > 1 and self._architecture in _RESERVED_FOR_ONE:
+            # A context as long as one slot's, and at least a micro-batch, which is never longer.
+            least_tok = min(config.ubatch_tok, config.pool_tok)
+            pool_tok = max(config.ctx_per_slot_tok, least_tok)
+            pool_tok = config.pool_tok if config.kv_unified else pool_tok
+            found.append(
+                msgspec.structs.replace(
+                    config, slots=1, ctx_per_slot_tok=pool_tok, ctx_total_tok=pool_tok
+                )
+            )
+        return found
 
     def _as_loaded(
         self, rows: tuple[BufferBytes, ...], config: EngineConfig
@@ -152,16 +170,17 @@ class DryModel:
         return max(0, 2 * sizes[0] - sizes[1])
 
 
-def _as_reserved(context: Context, step: Context | None) -> tuple[BufferBytes, ...]:
-    """What a load reserves: room for a micro-batch and for a step of a token a slot.
+def _as_reserved(context: Context, others: list[Context]) -> tuple[BufferBytes, ...]:
+    """What a load reserves: room for the largest of several graphs.
 
-    A dry run counts the micro-batch alone (``sched_reserve`` in src/llama-context.cpp).
+    A dry run counts the first alone (``sched_reserve`` in src/llama-context.cpp); the others come
+    from contexts of their own.
     """
     rows = context.memory_breakdown()
-    if step is None:
-        return rows
-    compute = {row.buffer: row.compute for row in step.memory_breakdown()}
-    return tuple(replace(row, compute=max(row.compute, compute[row.buffer])) for row in rows)
+    for other in others:
+        compute = {row.buffer: row.compute for row in other.memory_breakdown()}
+        rows = tuple(replace(row, compute=max(row.compute, compute[row.buffer])) for row in rows)
+    return rows
 
 
 def _context_bytes(rows: tuple[BufferBytes, ...]) -> int:

@@ -176,6 +176,23 @@ def _batch_holds_a_token_per_slot(config: EngineConfig, _: ModelFacts | None) ->
     )
 
 
+def _minimax_divides_its_micro_batch(
+    config: EngineConfig, model: ModelFacts | None
+) -> Problem | None:
+    # sched_reserve rounds the tokens of a graph up, and this architecture's graph does not (seen).
+    if model is None or model.architecture != "minimax-01":
+        return None
+    tokens = min(config.ubatch_tok, config.pool_tok)
+    if tokens % config.slots == 0:
+        return None
+    return Problem(
+        ("ubatch_tok", "slots"),
+        f"llama.cpp aborts on a model of the kind minimax-01 where a micro-batch ({tokens}) is no "
+        f"multiple of the slots ({config.slots}).",
+        {"ubatch_tok": max(1, tokens // config.slots) * config.slots},
+    )
+
+
 def _pool_is_bounded(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
     if config.pool_tok <= MAX_POOL_CELLS:
         return None
@@ -247,6 +264,7 @@ RULES: tuple[Rule, ...] = (
     _block_must_divide_head,
     _batch_holds_a_token_per_slot,
     _ubatch_within_batch,
+    _minimax_divides_its_micro_batch,
     *NGRAM_RULES,
     *DRAFT_RULES,
     _pool_is_bounded,

@@ -69,6 +69,7 @@ _DRAFT_SIMPLE: dict[str, object] = {
 CASES: list[tuple[str, dict[str, object], ModelFacts | None, Severity]] = [
     ("split_mode", {"split_mode": "tensor", "flash_attn": "off"}, None, Severity.ERROR),
     ("split_mode", {"split_mode": "tensor"}, _model(architecture="mamba"), Severity.ERROR),
+    ("ubatch_tok", {"slots": 3}, _model(architecture="minimax-01"), Severity.ERROR),
     ("devices", {"devices": ("CUDA0", "none")}, None, Severity.ERROR),
     ("main_gpu", {"main_gpu": 1}, None, Severity.WARNING),
     ("cpu_moe", {"cpu_moe": True}, _model(), Severity.WARNING),

@@ -10,6 +10,7 @@ from tests.engine.tiny_window import TinyWindow, write_tiny_window
 from tests.tiny_model import TinyLlama, TinyMamba, write_tiny_llama, write_tiny_mamba
 from tests.zoo.deepseek2 import TinyDeepseek2, write_tiny_deepseek2
 from tests.zoo.grok import write_tiny_grok
+from tests.zoo.minimax01 import write_tiny_minimax01
 from tests.zoo.qwen3moe import TinyQwen3Moe, write_tiny_qwen3moe
 
 _VOCAB_TOK = 512
@@ -30,4 +31,5 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "mamba": lambda path: write_tiny_mamba(path, TinyMamba(vocab_tok=_VOCAB_TOK)),
     "lfm2": lambda path: write_tiny_hybrid(path, TinyHybrid(width=128, seed=0)),
     "grok": write_tiny_grok,
+    "minimax-01": write_tiny_minimax01,
 }
