@@ -21,7 +21,8 @@ class BytesByUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         recurrent: Recurrent state.
         compute: Compute buffers.
         output: Logits buffer, which grows at run time.
-        draft: Everything of a draft model: its weights, caches, compute and output buffers.
+        draft: Everything that drafts: weights, caches, compute and output buffers of a draft model,
+            tables, and copies of states to take drafts back.
         draft_mapped: The part of ``draft`` in file-backed pages.
         host: The part of all the above that lies in host memory.
         total: Sum of all but ``draft_mapped`` and ``host``.
@@ -47,7 +48,7 @@ class DeviceBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         weights: Weights, mapped ones included.
         kv: KV cache and recurrent state.
         compute: Compute and output buffers.
-        draft: Everything of a draft model there; the numbers above are the target's alone.
+        draft: Everything that drafts there; the numbers above are the target's alone.
         free: Free before this configuration is loaded, -1 if unknown.
         total: Size of the device's memory, -1 if unknown.
     """

@@ -15,6 +15,7 @@ from engine_bridge.child.memory_shape import HOST, MemoryShape, shape_of
 from engine_bridge.child.nextn import thought_bytes
 from engine_bridge.child.threads import threads_of
 from engine_bridge.hardware.memory_limit import host_memory
+from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.lora_facts import lora_bytes
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
 from engine_bridge.protocol import DeviceFacts
@@ -94,6 +95,7 @@ def allocated(
         )
     if context.mtp is not None:
         shape = shape.with_draft(mtp_shape(context.mtp, context.mtp.memory_breakdown()))
+    shape = shape.with_drafting(drafting_bytes(config, state))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 

@@ -14,6 +14,7 @@ from engine_bridge.child.allocated import effective_of, output_bytes_of
 from engine_bridge.child.llama import Context
 from engine_bridge.child.memory_shape import HOST, MemoryShape
 from engine_bridge.child.nextn import thought_bytes
+from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
 
@@ -31,6 +32,7 @@ def memory_from_log(
     if context.mtp is not None:
         output = output_bytes_of(context.mtp) + thought_bytes(context.mtp, of_outputs_only=True)
         shape = shape.with_draft(_shape(context.mtp.log, output))
+    shape = shape.with_drafting(drafting_bytes(config, shape.bytes.recurrent))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)
 

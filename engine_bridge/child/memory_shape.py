@@ -79,6 +79,19 @@ class MemoryShape:
             (*devices[:-1], *alone, devices[-1]),
         )
 
+    def with_drafting(self, size: int) -> MemoryShape:
+        """These figures with ``size`` bytes of host memory more that drafting takes."""
+        host = self.devices[-1]
+        return MemoryShape(
+            msgspec.structs.replace(
+                self.bytes,
+                draft=self.bytes.draft + size,
+                host=self.bytes.host + size,
+                total=self.bytes.total + size,
+            ),
+            (*self.devices[:-1], msgspec.structs.replace(host, draft=host.draft + size)),
+        )
+
 
 def shape_of(
     buffers: Iterable[BufferBytes],

@@ -16,6 +16,7 @@ from engine_bridge.child.allocated import memory_now
 from engine_bridge.child.auto_placement import Placed, kept_placement, place, told_of
 from engine_bridge.child.breakdown import NotSupportedError
 from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
+from engine_bridge.child.files_beside import files_problems
 from engine_bridge.child.host_room import host_caches_of
 from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import GGML, LlamaError
@@ -25,7 +26,7 @@ from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
 from engine_bridge.gguf_file import GgufError, GgufModel, refuse_drafter
-from engine_bridge.lora_facts import lora_problem
+from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
 from engine_bridge.model_facts import ModelFacts
@@ -203,13 +204,14 @@ class Planner:
         self, pair: _Pair, config: EngineConfig, memory: tuple[DeviceFacts, ...]
     ) -> tuple[MemoryShape, EffectiveConfig]:
         shape, effective = _asked(self._target, pair.target, config, memory)
+        drafting = drafting_bytes(config, shape.bytes.recurrent)
         if config.draft is None or pair.draft is None:
-            return shape, effective
+            return shape.with_drafting(drafting), effective
         try:
             drafts, _ = _asked(self._draft, pair.draft, config.draft, ())
         except PlanRefusedError as error:
             raise PlanRefusedError(as_draft_problem(error.problem, config)) from None
-        return shape.with_draft(drafts), effective
+        return shape.with_draft(drafts).with_drafting(drafting), effective
 
     def _ways(
         self, pair: _Pair, config: EngineConfig, room: Room, *, only_nearest: bool
@@ -265,12 +267,10 @@ def _missing(config: EngineConfig, facts: ModelFacts) -> tuple[Problem, ...]:
     Workers and devices are asked only for what keeps all rules.
     """
     broken = errors_of(config, facts)
-    found = []
-    if not broken:
-        found.append(placement_problem(config, GGML))
-    if not any("lora" in problem.keys for problem in broken):
-        found.append(lora_problem(config, facts))
-    return tuple(problem for problem in found if problem is not None)
+    told = {key for problem in broken for key in problem.keys}
+    missing = [one for one in files_problems(config, facts) if told.isdisjoint(one.keys)]
+    placement = None if broken else placement_problem(config, GGML)
+    return tuple(missing if placement is None else [placement, *missing])
 
 
 def _with_first(problems: tuple[Problem, ...], new: Problem) -> tuple[Problem, ...]:

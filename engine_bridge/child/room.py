@@ -171,9 +171,15 @@ def problem_of_room(shape: MemoryShape, room: Room, config: EngineConfig) -> Pro
         keys,
         f"{where} does not suffice: {need}, {_missing_words(missing, worst.needed - free)}. "
         "Shorten the context, use fewer slots or a q8_0 cache"
-        + (", a smaller draft model or none" if worst.draft else "")
+        + _fewer_drafts(worst, config)
         + (", or put fewer layers on it." if worst.name != HOST else ", or a smaller model."),
     )
+
+
+def _fewer_drafts(worst: DeviceBytes, config: EngineConfig) -> str:
+    if not worst.draft:
+        return ""
+    return ", no drafts" if config.draft is None else ", a smaller draft model or none"
 
 
 def _missing_words(missing: int, excess: int) -> str:
@@ -190,7 +196,7 @@ def _parts_of(need: DeviceBytes) -> str:
         "weights": need.weights,
         "KV cache": need.kv,
         "compute buffers": need.compute,
-        "draft model": need.draft,
+        "drafts": need.draft,
     }
     told = sorted(parts.items(), key=lambda part: -part[1])
     return ", ".join(f"{name} {gib_text(size)}" for name, size in told if size >= _GIB / 20)

@@ -123,7 +123,8 @@ def test_that_guessing_layers_come_with_a_load_and_go_with_one(
     assert (text, finished.timing.accepted_tok > 0) == (plain, True)
     off = desk.apply(config.with_values({"spec_types": ("ngram-simple",)}))
     assert isinstance(off, Applied)
-    assert (off.cost, off.memory.bytes.draft) == ("reload", 0)
+    # A copy of the state that slots would go back to.
+    assert (off.cost, off.memory.bytes.draft) == ("reload", off.memory.bytes.recurrent)
 
 
 def test_that_an_answer_goes_on_in_a_new_context(desk: InProcess, mtp_path: Path) -> None:
@@ -212,14 +213,18 @@ def test_that_guessing_layers_take_what_was_planned(
     loaded = desk.load(config).memory
     assert planned.effective == loaded.effective
     # What of a hybrid's memory is state, a real context says in its log alone, rounded.
-    both = [(p.kv + p.recurrent, p.total, p.weights_mapped) for p in (planned.bytes, loaded.bytes)]
+    rounded = 2 * 0.01 * 2**20
+    both = [
+        (p.kv + p.recurrent, p.total - p.draft, p.host - p.draft, p.weights_mapped)
+        for p in (planned.bytes, loaded.bytes)
+    ]
     assert both[0] == both[1]
-    assert planned.bytes.recurrent == pytest.approx(loaded.bytes.recurrent, abs=2 * 0.01 * 2**20)
-    assert planned.bytes.draft == loaded.bytes.draft
+    assert planned.bytes.recurrent == pytest.approx(loaded.bytes.recurrent, abs=rounded)
+    # Among it copies of states.
+    assert planned.bytes.draft == pytest.approx(loaded.bytes.draft, abs=rounded)
     assert (planned.bytes.draft > 0) == bool(config.spec_types)
-    assert (planned.bytes.compute, planned.bytes.output, planned.bytes.host) == (
-        loaded.bytes.compute, loaded.bytes.output, loaded.bytes.host,
-    )  # fmt: skip
+    assert planned.bytes.compute == loaded.bytes.compute
+    assert planned.bytes.output == loaded.bytes.output
 
 
 def test_that_states_to_go_back_to_are_kept_for_each_draft(mtp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from engine_bridge.host_caches import checkpoint_bytes, host_caches_bytes
+from engine_bridge.host_caches import checkpoint_bytes, drafting_bytes, host_caches_bytes
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import model_facts
 
@@ -47,3 +47,17 @@ def test_that_nothing_is_kept_where_nothing_may_be() -> None:
     assert host_caches_bytes(WINDOWED, EngineConfig(cache_prompt=False), 0, GIB) == 0
     none = EngineConfig(cache_ram_mib=0, ctx_checkpoints=0)
     assert host_caches_bytes(WINDOWED, none, 0, GIB) == 0
+
+
+def test_that_drafting_takes_tables_and_copies_of_states() -> None:
+    assert drafting_bytes(EngineConfig(slots=2), 40 * MIB) == 0
+    simple = EngineConfig(slots=2, spec_types=("ngram-simple",))
+    assert drafting_bytes(simple, 40 * MIB) == 40 * MIB
+    tables = simple.with_values({"spec_types": ["ngram-mod", "ngram-map-k"]})
+    assert drafting_bytes(tables, 0) == (16 + 2) * MIB
+
+
+def test_that_states_that_the_context_keeps_itself_need_copies_for_several_slots_alone() -> None:
+    one = EngineConfig(slots=1, spec_types=("draft-mtp",), draft_n_max=3)
+    assert drafting_bytes(one, 40 * MIB) == 0
+    assert drafting_bytes(one.with_values({"slots": 2}), 40 * MIB) == 10 * MIB
