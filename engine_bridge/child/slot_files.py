@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from engine_bridge.child.batcher import Batcher
@@ -32,6 +31,7 @@ from engine_bridge.child.slot_file import (
     write_slot,
 )
 from engine_bridge.child.state_outline import WholeState, restreamed, streams_of
+from engine_bridge.hardware.memory_limit import host_memory
 from engine_bridge.protocol import (
     Event,
     Refused,
@@ -54,6 +54,7 @@ _NO_ROOM = (
     "The cache had no room for what the file holds: other conversations fill the shared pool. "
     "Try again when they are done."
 )
+_NO_MEMORY = "System memory has no room for a copy of this cache. Close other programs first."
 # Of a cell the state holds its position and sequences as well.
 _BYTES_ABOUT_A_CELL = 64
 _SLACK_BYTES = 1 << 20
@@ -105,12 +106,11 @@ class SlotFiles:
         command = item.command if isinstance(item, SlotRead) else item
         if engine is None:
             self._refuse(command, _NO_MODEL)
-        elif isinstance(item, SaveSlot):
-            self._save(item, engine, at_ns)
-        elif isinstance(item, RestoreSlot):
-            self._read(item, engine, at_ns)
         else:
-            self._restore(item, engine)
+            try:
+                self._handle(item, engine, at_ns)
+            except MemoryError:  # by the copy of a cache; what else runs has all it needs
+                self._refuse(command, _NO_MEMORY)
 
     def close(self) -> None:
         """Wait for files that are being written."""
@@ -119,6 +119,14 @@ class SlotFiles:
 
     # --- On the loop's thread ----------------------------------------------------------------
 
+    def _handle(self, item: SaveSlot | RestoreSlot | SlotRead, engine: Engine, at_ns: int) -> None:
+        if isinstance(item, SaveSlot):
+            self._save(item, engine, at_ns)
+        elif isinstance(item, RestoreSlot):
+            self._read(item, engine, at_ns)
+        else:
+            self._restore(item, engine)
+
     def _save(self, command: SaveSlot, engine: Engine, at_ns: int) -> None:
         batcher, facts = engine.batcher, engine.facts
         slot = _slot_of(batcher, command.conversation_id)
@@ -126,7 +134,7 @@ class SlotFiles:
             self._refuse(command, _NOTHING)
             return
         size = state_bytes(batcher.context, slot.index)
-        if 2 * size > psutil.virtual_memory().available:
+        if 2 * size > host_memory().free:
             self._refuse(
                 command,
                 f"A copy of this cache takes {size / 2**20:,.0f} MiB of host memory, which is not "

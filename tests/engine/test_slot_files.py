@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine_bridge.child import slot_files
 from engine_bridge.protocol import (
     Command,
     Refused,
@@ -338,6 +339,23 @@ def test_that_a_full_disk_leaves_the_old_file(
     missing = _save(desk, tmp_path / "no such folder" / "a.slot")
     assert isinstance(missing, Refused)
     assert "could not be written" in missing.problem.message
+
+
+def test_that_a_copy_that_memory_has_no_room_for_is_refused_and_all_goes_on(
+    desk: InProcess, few_words_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.load(tiny_config(few_words_path))
+    desk.answer(_PROMPT, max_new_tok=2, ignore_eog=True, conversation="a")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(slot_files, "_content", fail)
+        refused = _save(desk, tmp_path / "a.slot")
+    assert isinstance(refused, Refused)
+    assert "System memory has no room" in refused.problem.message
+    assert not isinstance(_save(desk, tmp_path / "a.slot"), Refused)
 
 
 def test_that_the_file_is_for_this_user_alone(few_words_path: Path, tmp_path: Path) -> None:
