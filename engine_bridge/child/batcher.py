@@ -228,7 +228,7 @@ class Batcher:
         if delivered is not None:
             self._emit(delivered)
         stream.slot.release()
-        self.reuse.recompute.left(stream.slot)
+        self.reuse.recompute.left(stream.slot, is_shifted=stream.dropped_tok > 0)
         self.streams.remove(stream)
         self._note_requests()
         self._emit(

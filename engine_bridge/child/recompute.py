@@ -20,6 +20,7 @@ OTHER_TOOK_SLOT = "another conversation took the slot"
 POOL_WAS_SHORT = "the shared pool needed the cells for others"
 SETTING_CHANGED = "a changed setting made another cache"
 CACHING_OFF = "prompts are not kept while prompt caching is off"
+SHIFTED = "a context shift had dropped a part of the text and moved up what follows"
 _GONE = "the slot no longer had them"
 
 
@@ -38,11 +39,12 @@ class Recompute:
         """Remember none."""
         self._texts: OrderedDict[str, _Text] = OrderedDict()
 
-    def left(self, slot: Slot) -> None:
-        """A request ends: its text lies in ``slot``."""
+    def left(self, slot: Slot, *, is_shifted: bool = False) -> None:
+        """A request ends: its text lies in ``slot``, without a part of it where it was shifted."""
         if not slot.conversation_id or not slot.cached:
             return
-        self._texts[slot.conversation_id] = _Text(slot.tokens[: slot.cached].copy())
+        cause = SHIFTED if is_shifted else ""
+        self._texts[slot.conversation_id] = _Text(slot.tokens[: slot.cached].copy(), cause)
         self._texts.move_to_end(slot.conversation_id)
         if len(self._texts) > _CONVERSATIONS:
             self._texts.popitem(last=False)
@@ -82,6 +84,8 @@ class Recompute:
             return f"{again:,} tokens are computed again: {text.cause or _GONE}."
         no_longer = len(text.tokens) - common
         if common < len(prompt) and no_longer >= FEW_TOK:
+            if text.cause == SHIFTED:
+                return f"{len(prompt) - reused_tok:,} tokens are computed again: {SHIFTED}."
             return (
                 f"The text differs from token {common + 1:,} on: {no_longer:,} computed tokens no "
                 "longer apply."

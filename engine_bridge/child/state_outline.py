@@ -105,10 +105,10 @@ def streams_in(cache: _Bytes) -> int:
 def kind_of_cells(context: Context, config: EngineConfig) -> tuple[object, ...]:
     """What must be equal for a state to be read back, and to mean the same.
 
-    See ``llama_kv_cache::state_read_data``; adapters change what is computed.
+    See ``llama_kv_cache::state_read_data``; adapters change what is computed. Of a window a state
+    holds what the next token sees, whether its cache is a full one or not.
     """
-    types = (config.cache_type_k, config.cache_type_v)
-    return (*types, context.flash_attn, config.swa_full, config.lora)
+    return (config.cache_type_k, config.cache_type_v, context.flash_attn, config.lora)
 
 
 def restreamed(cache: _Bytes, streams: int) -> _Bytes:

@@ -149,6 +149,31 @@ def test_that_checkpoints_and_kept_prompts_come_along(
         assert asked(desk, edited, name)[0] == answers[name]
 
 
+@pytest.mark.parametrize("is_full", [True, False])
+def test_that_a_window_comes_along_into_a_full_cache_and_back(
+    desk: InProcess, tmp_path: Path, is_full: bool
+) -> None:
+    path = write_tiny_window(tmp_path / "window.gguf")
+    config = tiny_config(path, batch_tok=128, ubatch_tok=64, swa_full=not is_full, **_EXACT)
+    texts = {name: random_tokens(200, seed=ord(name)) for name in "ab"}
+    more = random_tokens(80, seed=5)
+    desk.load(config)
+    for name, text in texts.items():  # the first one's is kept in RAM
+        desk.answer(text, conversation=name, max_new_tok=0)
+    assert isinstance(desk.apply(config.with_values({"swa_full": is_full})), Applied)
+    answers = []
+    for name in "ba":
+        whole = [*texts[name], *more]
+        answer, started = asked(desk, whole, name)
+        assert started.reused_tok == 200
+        answers.append((whole, answer))
+    edited = [*texts["a"][:120], *more]
+    answers.append((edited, asked(desk, edited, "a")[0]))
+    desk.load(config.with_values({"cache_prompt": False}))
+    for whole, answer in answers:
+        assert asked(desk, whole, "c")[0] == answer
+
+
 def test_that_who_answers_gets_a_slot_though_its_number_is_gone(
     desk: InProcess, few_words_path: Path
 ) -> None:
