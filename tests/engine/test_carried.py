@@ -174,10 +174,12 @@ def test_that_a_window_comes_along_into_a_full_cache_and_back(
         assert asked(desk, whole, "c")[0] == answer
 
 
+@pytest.mark.parametrize("drafts", [(), ("ngram-simple", "ngram-map-k", "ngram-mod")])
 def test_that_who_answers_gets_a_slot_though_its_number_is_gone(
-    desk: InProcess, few_words_path: Path
+    desk: InProcess, few_words_path: Path, drafts: tuple[str, ...]
 ) -> None:
-    config = tiny_config(few_words_path, slots=3, **_EXACT)
+    spec = {"spec_types": drafts, "ngram_size_n": 2, "ngram_size_m": 4}
+    config = tiny_config(few_words_path, slots=3, **_EXACT, **spec)
     prompt = random_tokens(60, seed=3)
     desk.load(config)
     whole, _ = desk.answer(prompt, max_new_tok=100, ignore_eog=True)

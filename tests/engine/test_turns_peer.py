@@ -13,7 +13,16 @@ from tests.bench.peer import ServerProcess
 from tests.engine.harness import InProcess, tiny_config
 from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.engine.tiny_window import TinyWindow, write_tiny_window
-from tests.engine.turns import NEW_TOK, REOPENED, TURNS, computed, our_way, server_flags, their_way
+from tests.engine.turns import (
+    BY_TURNS,
+    NEW_TOK,
+    REOPENED,
+    TURNS,
+    computed,
+    our_way,
+    server_flags,
+    their_way,
+)
 from tests.tiny_model import CHATML
 
 pytestmark = pytest.mark.engine
@@ -47,7 +56,7 @@ def test_that_an_edited_message_goes_back_to_where_it_begins(
 ) -> None:
     with InProcess(renderer) as desk:
         desk.load(config_of(path))
-        ask = our_way(desk)
+        ask = our_way(desk, "a")
         ask(REOPENED["opened again"])
         for edited in ("its last message edited", "its first message edited"):
             again_tok = ask(REOPENED[edited])
@@ -65,14 +74,14 @@ def our_figures(path: Path, renderer: TemplateRenderer) -> dict[str, int]:
     with InProcess(renderer) as desk:
         for turns in (TURNS, REOPENED):
             desk.load(config_of(path))
-            figures |= computed(our_way(desk), turns)
+            figures |= computed(our_way(desk, "a"), turns)
     return figures
 
 
-def their_figures(path: Path, flags: tuple[str, ...] = ()) -> dict[str, int]:
+def their_figures(path: Path) -> dict[str, int]:
     figures: dict[str, int] = {}
     for turns in (TURNS, REOPENED):
-        server = ServerProcess(LLAMA_SERVER, server_flags(path, CTX_TOK, flags))
+        server = ServerProcess(LLAMA_SERVER, server_flags(path, CTX_TOK))
         try:
             figures |= computed(their_way(server.port), turns)
         finally:
@@ -85,5 +94,27 @@ def test_that_no_more_is_computed_again_than_by_llama_server(
     path: Path, renderer: TemplateRenderer
 ) -> None:
     theirs, ours = their_figures(path), our_figures(path, renderer)
-    table = {turn: (ours[turn], theirs[turn]) for turn in theirs}
-    assert not {turn: both for turn, both in table.items() if both[0] > both[1] + BEHIND_ANSWER_TOK}
+    assert not excess(ours, theirs)
+
+
+@pytest.mark.skipif(not LLAMA_SERVER.exists(), reason="`make bench` has not built llama-server")
+@pytest.mark.parametrize("is_unified", [False, True])
+def test_that_conversations_by_turns_on_fewer_slots_compute_no_more(
+    path: Path, renderer: TemplateRenderer, is_unified: bool
+) -> None:
+    server = ServerProcess(LLAMA_SERVER, server_flags(path, CTX_TOK, slots=2))
+    try:
+        theirs = computed(their_way(server.port), BY_TURNS)
+    finally:
+        server.close()
+    with InProcess(renderer) as desk:
+        desk.load(config_of(path).with_values({"slots": 2, "kv_unified": is_unified}))
+        ours = computed(our_way(desk), BY_TURNS)
+    assert not excess(ours, theirs)
+    assert sum(ours.values()) < sum(theirs.values())
+
+
+def excess(ours: dict[str, int], theirs: dict[str, int]) -> dict[str, tuple[int, int]]:
+    """Turns of which the desk computes more than llama-server, beside a few tokens."""
+    both = {turn: (ours[turn], theirs[turn]) for turn in theirs}
+    return {turn: (a, b) for turn, (a, b) in both.items() if a > b + BEHIND_ANSWER_TOK}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import string
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -54,11 +54,34 @@ REOPENED: dict[str, Talk] = {
 }
 
 
-def our_way(desk: InProcess) -> Asked:
-    """The desk, to which a conversation is one conversation."""
+def _conversation(name: str, turns: int) -> Talk:
+    """One of several with the same system prompt."""
+    seed, texts = ord(name), [SYSTEM]
+    for turn in range(turns):
+        texts.append(words(60 + seed % 10 + 5 * turn, seed * 100 + turn))
+        if turn < turns - 1:
+            texts.append(words(6, seed * 100 + 50 + turn))
+    return talk(*texts)
+
+
+# Three conversations by turns on two slots; at last two of them are edited, and one goes back.
+BY_TURNS: dict[str, Talk] = {
+    f"{name}, turn {turn}": _conversation(name, turn)
+    for turn, names in enumerate(("abc", "abc", "acb"), 1)
+    for name in names
+} | {
+    "a, edited": (*_conversation("a", 3)[:-1], ChatMessage("user", words(33, 99))),
+    "b, edited earlier": (*_conversation("b", 2)[:-1], ChatMessage("user", words(33, 98))),
+    "b, as it was": _conversation("b", 3),
+}
+
+
+def our_way(desk: InProcess, conversation: str = "") -> Asked:
+    """The desk, to which all is one conversation, or all with the same opening."""
 
     def ask(said: Talk) -> int:
-        request_id = desk.ask(said, conversation="a", max_new_tok=NEW_TOK, ignore_eog=True)
+        name = conversation or said[1].content
+        request_id = desk.ask(said, conversation=name, max_new_tok=NEW_TOK, ignore_eog=True)
         desk.finished(request_id)
         started = desk.started(request_id)
         return started.prompt_tok - started.reused_tok
@@ -92,7 +115,7 @@ def computed(ask: Asked, turns: dict[str, Talk]) -> dict[str, int]:
     return {name: ask(said) for name, said in turns.items()}
 
 
-def server_flags(path: object, ctx_tok: int, others: Sequence[str] = ()) -> list[str]:
-    """A llama-server with one slot and small batches."""
-    flags = ["-m", str(path), "-c", str(ctx_tok), "-np", "1", "-t", "1", "-tb", "1"]
-    return [*flags, "-b", "128", "-ub", "64", "-fit", "off", "--jinja", *others]
+def server_flags(path: object, ctx_tok: int, slots: int = 1) -> list[str]:
+    """A llama-server with small batches, and ``ctx_tok`` for each slot."""
+    flags = ["-m", str(path), "-c", str(slots * ctx_tok), "-np", str(slots), "-t", "1", "-tb", "1"]
+    return [*flags, "--no-kv-unified", "-b", "128", "-ub", "64", "-fit", "off", "--jinja"]
