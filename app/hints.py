@@ -5,7 +5,7 @@ Pure text from the configuration, the model, and the planner's answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.cache_words import CACHE_WORDS
@@ -179,10 +179,16 @@ def ngram_note(spec_types: tuple[str, ...]) -> str:
     used = [key for key in KINDS_OF_KEY if kinds_that_use(key, spec_types)]
     if not used or len(used) == len(KINDS_OF_KEY):
         return ""
+    unused = [key for key in KINDS_OF_KEY if key not in used]
+    if len(unused) < len(used):
+        return f"{_labels(unused)} {'are' if unused[1:] else 'is'} for other kinds."
     kinds = [kind for kind in spec_types if any(kind in KINDS_OF_KEY[key] for key in used)]
-    *others, last = [f"\u201c{BY_KEY[key].label}\u201d" for key in used]
-    labels = f"{', '.join(others)} and {last}" if others else last
-    return f"{' and '.join(kinds)} drafts with {labels}. The others are for other kinds."
+    return f"{' and '.join(kinds)} drafts with {_labels(used)}. The others are for other kinds."
+
+
+def _labels(keys: Sequence[str]) -> str:
+    *others, last = [f"\u201c{BY_KEY[key].label}\u201d" for key in keys]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _at_most(key: str) -> Callable[[Situation], str]:
@@ -285,6 +291,8 @@ _WRITERS: dict[str, Callable[[Situation], str]] = {
     "ngram_mod_n_match": _of_ngrams("ngram_mod_n_match", lambda s: ""),
     "ngram_mod_n_min": _of_ngrams("ngram_mod_n_min", _shortest_of_table),
     "ngram_mod_n_max": _of_ngrams("ngram_mod_n_max", _at_most("ngram_mod_n_max")),
+    "lookup_cache_static_path": _of_ngrams("lookup_cache_static_path", lambda s: ""),
+    "lookup_cache_dynamic_path": _of_ngrams("lookup_cache_dynamic_path", lambda s: ""),
     "draft_n_max": _drafted_tokens,
     "draft_n_min": _of_the_draft(_shortest_draft),
     "draft_p_min": _of_the_draft(_confidence),

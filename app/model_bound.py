@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from engine_bridge.settings.config import EngineConfig
 
-# Files beside the model's own, and corrections of its metadata.
-OF_ONE_MODEL = ("lora", "override_kv", "mmproj_path")
+# Files beside the model's own, corrections of its metadata, and what was counted in its tokens.
+OF_ONE_MODEL = (
+    "lora", "override_kv", "mmproj_path", "lookup_cache_static_path", "lookup_cache_dynamic_path",
+)  # fmt: skip
 
 
 def for_file(config: EngineConfig, path: str) -> EngineConfig:

@@ -16,6 +16,7 @@ from engine_bridge.settings.domain import (
     FloatDomain,
     IntDomain,
     ListDomain,
+    PathDomain,
 )
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Setting
@@ -26,6 +27,7 @@ from widgets.fader_control import ChoiceFaderControl, NumberControl
 from widgets.fader_scale import FaderScale
 from widgets.items_control import ItemsControl
 from widgets.list_control import ListControl
+from widgets.path_control import PathControl
 from widgets.text_control import TextControl, WordsControl
 from widgets.value_text import value_with_unit
 
@@ -34,15 +36,8 @@ _MAX_SEGMENTS = 4
 
 
 def make_control(setting: Setting, parent: QWidget) -> Control:
-    """The control that the domain of ``setting`` asks for, described for screen readers.
-
-    Raises:
-        TypeError: If the domain has no control (a path is chosen by a dialog).
-    """
-    maker = _MAKERS.get(type(setting.domain))
-    if maker is None:
-        raise TypeError(f"{setting.key}: no control for {type(setting.domain).__name__}.")
-    control = maker(setting, parent)
+    """The control that the domain of ``setting`` asks for, described for screen readers."""
+    control = _MAKERS[type(setting.domain)](setting, parent)
     _name(control)
     return control
 
@@ -97,6 +92,7 @@ _MAKERS: dict[type, Callable[[Setting, QWidget], Control]] = {
     ListDomain: _make_list,
     FlagDomain: _make_flag,
     ItemsDomain: ItemsControl,
+    PathDomain: PathControl,
     WordsDomain: WordsControl,
     TextDomain: TextControl,
 }

@@ -30,7 +30,7 @@ class ItemsControl(Control):
         super().__init__(setting, parent)
         assert isinstance(setting.domain, ItemsDomain)
         self._domain = setting.domain
-        self.field = _WideField(setting.domain.parse, parent)
+        self.field = WideField(setting.domain.parse, parent)
         # One number of several says nothing of how they are written.
         shown = setting.domain.examples[: 2 if setting.domain.repeats else 1]
         self.field.setPlaceholderText(f"such as {setting.domain.format(shown)}")
@@ -69,10 +69,11 @@ class ItemsControl(Control):
             self.committed.emit(value)
 
 
-class _WideField(ValueField):
+class WideField(ValueField):
     """As wide as there is room, its text at the left."""
 
     def __init__(self, parse: Callable[[str], Value], parent: QWidget) -> None:
+        """Make an empty field that reads text with ``parse``, which raises ``DomainError``."""
         super().__init__(parse, parent)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -87,10 +88,13 @@ class _WideField(ValueField):
         return self.sizeHint()
 
 
+def end_of(path: str) -> str:
+    """The end of a path that is too long, which says which file it is."""
+    return path if len(path) <= _TAIL_CHARACTERS else "…" + path[-_TAIL_CHARACTERS:]
+
+
 def _brief(items: tuple[str, ...]) -> str:
     if not items:
         return ""
-    first = items[0]
-    if len(first) > _TAIL_CHARACTERS:
-        first = "…" + first[-_TAIL_CHARACTERS:]
+    first = end_of(items[0])
     return f"{first} and {len(items) - 1} more" if len(items) > 1 else first

@@ -15,6 +15,7 @@ _NGRAM_FLAGS = (
     ("ngram_mod_n_min", "--spec-{kind}-n-min"),
     ("ngram_mod_n_max", "--spec-{kind}-n-max"),
 )
+_LOOKUP_FLAGS = (("lookup_cache_static_path", "-lcs"), ("lookup_cache_dynamic_path", "-lcd"))
 DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswith("draft_"))
 
 
@@ -27,6 +28,10 @@ def _speculation(s: Situation) -> tuple[str, ...]:
     for key, flag in _NGRAM_FLAGS:
         for kind in kinds_that_use(key, config.spec_types):
             written += (flag.format(kind=kind), str(getattr(config, key)))
+    for key, flag in _LOOKUP_FLAGS:
+        path = getattr(config, key)
+        if path and kinds_that_use(key, config.spec_types):
+            written += (flag, path)
     return written
 
 

@@ -17,6 +17,12 @@ from engine_bridge.child.speculation.draft_mtp import DraftMtp, Seen
 from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.child.speculation.drafter import Drafter, Wanted
 from engine_bridge.child.speculation.in_turn import InTurn
+from engine_bridge.child.speculation.lookup_counts import (
+    LookupCounts,
+    LookupFileError,
+    no_counts,
+    read_lookup,
+)
 from engine_bridge.child.speculation.take_back import TakeBack
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Stream
@@ -47,10 +53,12 @@ class Drafting:
         self._draft_simple: DraftSimple | None = None
         self._mtp: DraftMtp | None = None
         self._take_back: TakeBack | None = None
+        self._vocab = 0
 
     def adopt(self, context: Context, draft_context: Context | None, config: EngineConfig) -> None:
         """Draft for ``context``, with ``draft_context`` where there is one."""
         self._take_back = TakeBack(context)
+        self._vocab = context.model.vocab
         for seq in [seq for seq in self._conversations if seq >= context.sequences]:
             self._forget(seq)
         self._draft_simple = None
@@ -77,7 +85,7 @@ class Drafting:
             by_model["draft-simple"] = self._draft_simple
         if self._mtp is not None:
             by_model["draft-mtp"] = self._mtp
-        self.drafters = drafters_of(config, self.drafters, by_model)
+        self.drafters = drafters_of(config, self.drafters, by_model, self._read)
         for drafter in self.drafters.values():
             drafter.set_live(config)
         self._in_turn = InTurn(tuple(self.drafters.values()))
@@ -184,6 +192,14 @@ class Drafting:
         slot = stream.slot
         self._take_back.reject(slot, kept, is_torn=is_torn)
         stream.again_tok = kept - slot.cached if slot.cached else 0
+
+    def _read(self, path: str) -> LookupCounts:
+        """The counts of a file; it was checked, and can be another one by now."""
+        try:
+            return read_lookup(path, self._vocab)
+        except LookupFileError as error:
+            self._say(f"{error} Drafts go on without its counts.")
+            return no_counts()
 
     def _say(self, sentence: str) -> None:
         self._emit(Logged("warning", sentence))

@@ -15,6 +15,7 @@ from pathlib import Path
 from engine_bridge.child.auto_placement import Placed
 from engine_bridge.child.contexts import make_contexts
 from engine_bridge.child.draft_model import DraftModel, read_draft
+from engine_bridge.child.files_beside import files_problems
 from engine_bridge.child.llama import GGML, Context, LlamaError, LoadCancelledError, Model
 from engine_bridge.child.load_faults import (
     CannotLoadError,
@@ -32,7 +33,6 @@ from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
 from engine_bridge.child.threads import threads_problem
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model, refuse_drafter
-from engine_bridge.lora_facts import lora_problem
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.model_facts import ModelFacts
@@ -390,8 +390,8 @@ def read_checked(config: EngineConfig) -> GgufModel:
 
 def rule_problem(config: EngineConfig, facts: ModelFacts) -> Problem | None:
     """The first rule that ``config`` breaks on this model and this machine, or None."""
-    problem = next(iter(errors_of(config, facts)), None)
-    return problem or threads_problem(config) or lora_problem(config, facts)
+    problem = next(iter(errors_of(config, facts)), None) or threads_problem(config)
+    return problem or next(iter(files_problems(config, facts)), None)
 
 
 def _share(target: ModelFacts, draft: GgufModel | None) -> float:

@@ -44,6 +44,8 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ngram_mod_n_match: int = 24
     ngram_mod_n_min: int = 48
     ngram_mod_n_max: int = 64
+    lookup_cache_static_path: str = ""
+    lookup_cache_dynamic_path: str = ""
     draft_model_path: str = ""
     draft_n_max: int = 3
     draft_n_min: int = 0

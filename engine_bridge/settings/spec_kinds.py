@@ -44,6 +44,8 @@ KINDS_OF_KEY = {
     "ngram_mod_n_match": ("ngram-mod",),
     "ngram_mod_n_min": ("ngram-mod",),
     "ngram_mod_n_max": ("ngram-mod",),
+    "lookup_cache_static_path": ("ngram-cache",),
+    "lookup_cache_dynamic_path": ("ngram-cache",),
 }
 
 

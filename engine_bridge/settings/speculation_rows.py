@@ -100,6 +100,28 @@ SPECULATION: tuple[Setting, ...] = (
         "tok",
     ),
     Setting(
+        "lookup_cache_static_path",
+        "Static counts",
+        PathDomain(),
+        "",
+        Applies.LIVE,
+        False,
+        Group.NGRAM,
+        "What follows which words in a large text. ngram-cache weighs by this file what the "
+        "conversation says, and asks it last; llama-lookup-create makes it for one vocabulary.",
+    ),
+    Setting(
+        "lookup_cache_dynamic_path",
+        "Dynamic counts",
+        PathDomain(),
+        "",
+        Applies.LIVE,
+        False,
+        Group.NGRAM,
+        "What followed which words in earlier answers. ngram-cache asks this file where the "
+        "conversation knows nothing; it is read and, as by llama-server, never written.",
+    ),
+    Setting(
         "draft_model_path",
         "Draft model",
         PathDomain(),

@@ -190,20 +190,31 @@ class ModReference:
             self.poor[seq] = self.filed[seq] = 0
 
 
-class CacheReference:
-    """ngram-cache in one slot: a dictionary of n-grams, each with its followers."""
+Counts = dict[tuple[int, ...], dict[int, int]]
+_LAX = ((4, 1, 50), (3, 1, 50), (2, 2, 50), (1, 2, 66))
+_STRICT = ((4, 2, 66), (3, 2, 66), (2, 3, 66), (1, 4, 75))
 
-    def __init__(self) -> None:
+
+def count(counts: Counts, tokens: list[int], lengths: tuple[int, ...] = (1, 2, 3, 4)) -> None:
+    """Add to ``counts`` what follows the n-grams of ``tokens``."""
+    for length in lengths:
+        for at in range(length, len(tokens)):
+            followers = counts.setdefault(tuple(tokens[at - length : at]), {})
+            followers[tokens[at]] = followers.get(tokens[at], 0) + 1
+
+
+class CacheReference:
+    """ngram-cache in one slot: dictionaries of n-grams, each with its followers."""
+
+    def __init__(self, static: Counts | None = None, dynamic: Counts | None = None) -> None:
         self.counted = 0
-        self.followers: dict[tuple[int, ...], dict[int, int]] = {}
+        self.followers: Counts = {}
+        self.static, self.dynamic = static or {}, dynamic or {}
 
     def draft(self, history: list[int]) -> list[int]:
         new = history[self.counted :]
         self.counted = max(self.counted, len(history))
-        for length in (1, 2, 3, 4):
-            for at in range(length, len(new)):
-                counts = self.followers.setdefault(tuple(new[at - length : at]), {})
-                counts[new[at]] = counts.get(new[at], 0) + 1
+        count(self.followers, new)
         drafted: list[int] = []
         while len(drafted) < 8 and len(history) > 1:
             token = self._next(history + drafted)
@@ -213,16 +224,25 @@ class CacheReference:
         return drafted
 
     def _next(self, text: list[int]) -> int | None:
-        for length, least, percent in ((4, 1, 50), (3, 1, 50), (2, 2, 50), (1, 2, 66)):
-            counts = self.followers.get(tuple(text[-length:]), {})
-            total = sum(counts.values())
-            if len(text) < length or total < least:
-                continue
-            best, most = None, 0
-            # A small hash map of libstdc++ lists what came in last first.
-            for token, count in reversed(counts.items()):
-                if count > most:
-                    best, most = token, count
-            if 100 * most >= percent * total:
-                return best
-        return None
+        weights = self.static.get(tuple(text[-2:]), {})
+        for source, limits in ((self.followers, _LAX), (self.dynamic, _STRICT)):
+            for length, least, percent in limits:
+                counts = source.get(tuple(text[-length:]), {}) if len(text) >= length else {}
+                token = self._most(counts, weights, least, percent)
+                if token is not None:
+                    return token
+        return self._most(weights, {}, 2, 50)
+
+    def _most(
+        self, counts: dict[int, int], weights: dict[int, int], least: int, percent: int
+    ) -> int | None:
+        total = sum(counts.values())
+        if total < least:
+            return None
+        best, most, weight = None, 0, 0
+        # A small hash map of libstdc++ lists what came in last first.
+        for token, number in reversed(counts.items()):
+            factor = 100 * weights[token] if token in weights else 1
+            if number * factor > most * weight:
+                best, most, weight = token, number, factor
+        return best if 100 * most >= percent * total else None

@@ -39,3 +39,14 @@ def test_that_layers_of_the_model_s_own_need_no_file_in_the_line() -> None:
     assert "-ngld" not in exported.text
     assert "layers of the model's own" in exported.not_carried["draft_model_path"]
     assert not any("-md FILE" in note for note in exported.notes)
+
+
+def test_that_counts_of_other_texts_stand_in_the_line_with_ngram_cache_alone() -> None:
+    paths = {"lookup_cache_static_path": "/a b.bin", "lookup_cache_dynamic_path": "/c.bin"}
+    config = EngineConfig(model_path="/m.gguf").with_values(paths)
+    used = config.with_values({"spec_types": ("ngram-cache", "ngram-mod")})
+    assert "-lcs '/a b.bin' -lcd /c.bin" in llama_server.export(used, None, None).text
+    exported = llama_server.export(config.with_values({"spec_types": ("ngram-mod",)}), None, None)
+    assert "-lc" not in exported.text
+    for key in paths:
+        assert "while ngram-cache does not draft" in exported.not_carried[key]

@@ -151,6 +151,7 @@ OTHER_VALUE: dict[str, Value] = {
     "ctx_total_tok": 2048, "cache_type_k": "q8_0", "cache_type_v": "q4_0", "flash_attn": "off",
     "spec_types": ("ngram-simple", "draft-simple"), "ngram_size_m": 8, "ngram_size_n": 4,
     "ngram_min_hits": 2, "ngram_mod_n_match": 16, "ngram_mod_n_min": 2, "ngram_mod_n_max": 32,
+    "lookup_cache_static_path": "/counts of text.bin", "lookup_cache_dynamic_path": "/answers.bin",
     "draft_model_path": "/other.gguf", "draft_n_max": 5, "draft_n_min": 1, "draft_p_min": 0.75,
     "draft_n_gpu_layers": 3, "draft_cache_type_k": "q8_0", "draft_cache_type_v": "bf16",
     "n_gpu_layers": 7, "fit_margin_mib": 512, "n_cpu_moe": 2, "cpu_moe": True, "n_cpu_ffn": 3,

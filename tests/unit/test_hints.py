@@ -114,5 +114,10 @@ def test_that_settings_of_other_kinds_of_copied_drafts_are_told_apart() -> None:
     note = ngram_note(("ngram-mod",))
     assert note.startswith("ngram-mod drafts with \u201c")
     assert note.endswith("The others are for other kinds.")
-    assert ngram_note(()) == ngram_note(("draft-simple", "ngram-cache")) == ""
-    assert ngram_note(("ngram-map-k4v", "ngram-mod")) == ""
+    assert ngram_note(()) == ngram_note(("draft-simple",)) == ""
+    all_but_files = ngram_note(("ngram-map-k4v", "ngram-mod"))
+    assert (
+        all_but_files
+        == "\u201cStatic counts\u201d and \u201cDynamic counts\u201d are for other kinds."
+    )
+    assert ngram_note(("ngram-map-k4v", "ngram-mod", "ngram-cache")) == ""

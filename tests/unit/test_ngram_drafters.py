@@ -17,6 +17,7 @@ from engine_bridge.child.speculation.drafter import Drafter, Wanted
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import NGRAM_KINDS
 from tests.unit.lines_run import lines_run
+from tests.unit.lookup_files import no_file
 from tests.unit.ngram_reference import CacheReference, MapReference, ModReference
 
 _REMEMBERING = [kind for kind in NGRAM_KINDS if kind != "ngram-simple"]
@@ -28,7 +29,7 @@ def _array(tokens: list[int]) -> NDArray[np.int32]:
 
 def _drafter(kind: str, **values: int) -> Drafter:
     config = EngineConfig(spec_types=(kind,)).with_values(dict(values))
-    return drafters_of(config, {}, {})[kind]
+    return drafters_of(config, {}, {}, no_file)[kind]
 
 
 def _draft(drafter: Drafter, history: list[int], seq: int = 0) -> list[int]:
@@ -178,7 +179,7 @@ def test_that_large_vocabularies_hash_as_llama_cpp_hashes(kind: str) -> None:
 def test_that_drafters_are_asked_in_llama_cpp_s_order() -> None:
     config = EngineConfig(spec_types=("draft-simple", *reversed(NGRAM_KINDS)))
     model = _drafter("ngram-cache")
-    asked = drafters_of(config, {}, {"draft-simple": model, "draft-mtp": model})
+    asked = drafters_of(config, {}, {"draft-simple": model, "draft-mtp": model}, no_file)
     assert list(asked) == [*NGRAM_KINDS, "draft-simple"]
 
 

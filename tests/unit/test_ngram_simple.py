@@ -10,6 +10,7 @@ from engine_bridge.child.speculation.choice import drafters_of
 from engine_bridge.child.speculation.ngram_simple import NgramSimple
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.lines_run import lines_run
+from tests.unit.lookup_files import no_file
 
 
 def _drafter(match_tok: int, draft_tok: int) -> NgramSimple:
@@ -73,9 +74,10 @@ def test_that_a_long_text_of_common_words_is_searched_in_few_steps() -> None:
 
 
 def test_that_the_configuration_chooses_the_drafter() -> None:
-    assert drafters_of(EngineConfig(), {}, {}) == {}
+    assert drafters_of(EngineConfig(), {}, {}, no_file) == {}
     config = EngineConfig(spec_types=("ngram-simple",), ngram_size_n=3, ngram_size_m=9)
-    drafter = drafters_of(config, {}, {})["ngram-simple"]
+    drafter = drafters_of(config, {}, {}, no_file)["ngram-simple"]
     assert isinstance(drafter, NgramSimple)
     assert (drafter.match_tok, drafter.draft_tok) == (3, 9)
-    assert drafters_of(config, {"ngram-simple": drafter}, {})["ngram-simple"] is drafter
+    again = drafters_of(config, {"ngram-simple": drafter}, {}, no_file)
+    assert again["ngram-simple"] is drafter

@@ -120,11 +120,6 @@ def test_that_each_row_can_be_read_by_a_screen_reader(
     assert setting.help.split("'")[0].split("×")[0] in row.control.main.toolTip()
 
 
-def test_that_the_model_path_has_no_row() -> None:
-    with pytest.raises(TypeError, match="model_path"):
-        SettingRow(BY_KEY["model_path"])
-
-
 # --- Dragging, stepping, committing ------------------------------------------------------------
 
 
