@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -17,7 +15,7 @@ from widgets.theme import set_role
 
 
 class PathControl(Control):
-    """A field for the path, typed or pasted, and the file's name beside the setting's."""
+    """A field for the path, typed or pasted, and whether there is one beside the name."""
 
     def __init__(self, setting: Setting, parent: QWidget) -> None:
         """Make the field."""
@@ -42,7 +40,7 @@ class PathControl(Control):
         path = str(self._value)
         self.field.set_texts(path, path, end_of(path))
         self.field.setToolTip(path)
-        self.label.set_text(Path(path).name if path else "none")
+        self.label.set_text("a file" if path else "none")  # the field ends with its name
 
     def _on_entered(self, value: Value) -> None:
         if value != self._value:

@@ -29,7 +29,7 @@ def test_that_a_typed_path_becomes_the_value(qtbot: QtBot) -> None:
     with qtbot.waitSignal(row.changed) as told:
         QTest.keyClick(control.field, Qt.Key.Key_Return)
     assert told.args == ["lookup_cache_static_path", path]
-    assert control.label.full_text() == "counts.bin"
+    assert control.label.full_text() == "a file"
     assert control.field.toolTip() == path
     control.set_value("")
     assert control.label.full_text() == "none"
