@@ -6,6 +6,7 @@ always asked first. Part of the facade.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ from engine_bridge.settings.problem import Problem
 _DEAD_END = (
     "The grammar allows no token that could follow here, so the answer stops. It may ask for "
     "characters that this model cannot write."
+)
+
+# A call into llama.cpp cannot be interrupted, so a grammar that takes so much processor time for
+# one token is followed no further: the next one would take twice as long, or a thousand times.
+_LONGEST_NS = 3_000_000_000
+_TOO_SLOW = (
+    "The text so far can be read in so many ways by the grammar that llama.cpp took seconds for "
+    "one token, so the answer stops before it holds up the others. Write the grammar so that what "
+    "is alike at the beginning of alternatives stands once."
 )
 
 
@@ -119,23 +129,34 @@ class ConstrainedChain(SamplerChain):
         self.candidates = candidates
         self._ends = np.array(sorted(model.eog), np.int64)
         self._forbidden = forbidden
+        self._spent_ns = 0  # for the last token
 
     def sample(self, context: Context, index: int) -> int:
         """Draw from the logits of batch token ``index`` and accept what was drawn.
 
         Returns:
-            The token, ``NOTHING_FITS`` where the grammar allows none.
+            The token, ``NOTHING_FITS`` where the grammar allows none or takes too long.
         """
+        begin_ns = time.thread_time_ns()
+        if self._spent_ns <= _LONGEST_NS:
+            token = self._drawn(context, index)
+            self._spent_ns = time.thread_time_ns() - begin_ns
+            if token == NOTHING_FITS:
+                return NOTHING_FITS
+        if self._spent_ns > _LONGEST_NS:
+            self.dead_end = _TOO_SLOW
+            return NOTHING_FITS
+        LIB.llama_sampler_accept(self._grammar, token)
+        LIB.llama_sampler_accept(self._chain, token)
+        self._spent_ns = time.thread_time_ns() - begin_ns
+        return token
+
+    def _drawn(self, context: Context, index: int) -> int:
         candidates = self.candidates
         candidates.fill(context, index)
         candidates.apply(self._chain)
         token = candidates.selected
-        if not self._allows(token):
-            token = self._drawn_from_allowed(context, index)
-        if token != NOTHING_FITS:
-            LIB.llama_sampler_accept(self._grammar, token)
-            LIB.llama_sampler_accept(self._chain, token)
-        return token
+        return token if self._allows(token) else self._drawn_from_allowed(context, index)
 
     def release_grammar(self) -> Any:  # noqa: ANN401
         """What follows the grammar, for another chain that goes on with the text."""

@@ -7,11 +7,13 @@ Knows grammars; must not know a vocabulary: whether ``<think>`` is a token, only
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from dataclasses import dataclass
 
-from engine_bridge.settings.left_recursion import Rules, Symbol, left_fault
+from engine_bridge.settings.left_recursion import Letters, Rules, Symbol, left_fault
+from engine_bridge.settings.parse_stacks import piling_rule
 
 # llama.cpp and this reader descend once for each bracket; Python allows a thousand calls.
 MOST_DEEP = 128
@@ -20,6 +22,10 @@ MOST_ELEMENTS = 200_000
 # MAX_REPETITION_THRESHOLD in src/llama-grammar.cpp.
 MOST_REPEATED = 2_000
 _NO_LIMIT = -1
+# Of what must come several times so many are kept: ways to read it are found in these as well.
+_MOST_KEPT = 4
+_ANY = Letters((), is_all_but=True)
+_WRITTEN = {"t": 9, "r": 13, "n": 10}
 
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 _NUMBER = re.compile(r"[0-9]+")
@@ -54,6 +60,7 @@ class TextFault:
         return cls(text.count("\n", 0, place) + 1, place - line_start + 1, what)
 
 
+@functools.lru_cache(maxsize=16)  # every check of a configuration asks again
 def fault_in(text: str) -> TextFault | None:
     """What llama.cpp would refuse of the grammar ``text``; None where it can be read.
 
@@ -80,9 +87,12 @@ class _Reader:
         self._at = 0
         self._rules: Rules = {}
         self._mentioned: dict[str, int] = {}  # names and where each stood first
+        self._defined: dict[str, int] = {}  # and where each stands as a rule
         self._made = 0
         self._elements = 0
         self._depth = 0
+        self._tokens: dict[str, int] = {}
+        self._owners: dict[int, str] = {}  # the named rule in which one was made
 
     def read(self) -> None:
         self._skip(lines=True)
@@ -96,15 +106,27 @@ class _Reader:
         found = left_fault(self._rules)
         if found is not None:
             raise _FaultError(self._mentioned.get(found[0], 0), found[1])
+        piling = piling_rule(self._rules)
+        if piling is not None:
+            name = piling if isinstance(piling, str) else self._owners[piling]
+            raise _FaultError(
+                self._defined[name],
+                f"by the rule {name!r} a short text can be read in more than a thousand ways, each "
+                "of which llama.cpp follows; let what is alike at the beginning stand once",
+            )
 
     def _rule(self) -> None:
+        begin = self._at
         name = self._name()
+        self._defined[name] = begin
         self._skip()
         if not self._text.startswith("::=", self._at):
             raise _FaultError(self._at, "'::=' should stand here, behind the name of a rule")
         self._at += 3
         self._skip(lines=True)
+        made = self._made
         self._rules[name] = self._alternatives(is_nested=False)
+        self._owners.update(dict.fromkeys(range(made + 1, self._made + 1), name))
         if self._here() not in ("", "\n", "\r"):
             raise _FaultError(self._at, f"{self._here()!r} cannot stand here")
         self._skip(lines=True)
@@ -145,7 +167,7 @@ class _Reader:
             return self._group()
         if letter == ".":
             self._at += 1
-            return [None]
+            return [_ANY]
         if _NAME.match(letter):
             return [self._name()]
         raise _FaultError(self._at, f"{letter!r} cannot stand here")
@@ -155,35 +177,36 @@ class _Reader:
         self._at += 1
         letters: list[Symbol] = []
         while self._here() != '"':
-            self._character(begin, "this text is not closed with a '\"'")
-            letters.append(None)
+            letter = self._character(begin, "this text is not closed with a '\"'")
+            letters.append(Letters(((letter, letter),)))
         self._at += 1
         return letters
 
     def _characters(self) -> list[Symbol]:
         begin = self._at
         self._at += 1
-        if self._here() == "^":
-            self._at += 1
+        is_all_but = self._here() == "^"
+        self._at += is_all_but
         open_ended = "these characters are not closed with a ']'"
-        letters = 0
+        ranges: list[tuple[int, int]] = []
         while self._here() != "]":
-            self._character(begin, open_ended)
-            letters += 1
+            low = high = self._character(begin, open_ended)
             if self._here() == "-" and self._text[self._at + 1 : self._at + 2] != "]":
                 self._at += 1
-                self._character(begin, open_ended)
+                high = self._character(begin, open_ended)
+            ranges.append((low, high))
         self._at += 1
-        self._count(letters)
-        return [None] if letters else []
+        self._count(len(ranges))
+        return [Letters(tuple(ranges), is_all_but)] if ranges else []
 
-    def _character(self, begin: int, open_ended: str) -> None:
+    def _character(self, begin: int, open_ended: str) -> int:
+        """Read a character; its code point."""
         letter = self._here()
         if not letter:
             raise _FaultError(begin, open_ended)
         self._at += 1
         if letter != "\\":
-            return
+            return ord(letter)
         kind = self._here()
         digits = _HEX_DIGITS.get(kind, 0)
         code = self._text[self._at + 1 : self._at + 1 + digits]
@@ -191,10 +214,12 @@ class _Reader:
         if not is_code or not (digits or kind in _ESCAPED) or not kind:
             raise _FaultError(self._at - 1, f"'\\{kind}' is no character that can be written so")
         self._at += 1 + digits
+        return int(code, 16) if digits else _WRITTEN.get(kind, ord(kind))
 
     def _token(self) -> list[Symbol]:
         begin = self._at
-        self._at += self._here() == "!"
+        is_all_but = self._here() == "!"
+        self._at += is_all_but
         if self._here() != "<":
             raise _FaultError(self._at, "a token in '<' and '>' should stand here")
         if self._text.startswith("<[", self._at):
@@ -202,12 +227,16 @@ class _Reader:
             if found is None or int(found[1][:20]) >= 2**32:
                 raise _FaultError(begin, "a token by its number is written <[123]>")
             self._at = found.end()
-            return [None]
+            return [self._token_of(found[0], is_all_but=is_all_but)]
         end = self._text.find(">", self._at)
         if end < 0:
             raise _FaultError(begin, "this token is not closed with a '>'")
-        self._at = end + 1
-        return [None]
+        token, self._at = self._text[self._at : end + 1], end + 1
+        return [self._token_of(token, is_all_but=is_all_but)]
+
+    def _token_of(self, token: str, *, is_all_but: bool) -> Letters:
+        number = self._tokens.setdefault(token, -1 - len(self._tokens))
+        return Letters(((number, number),), is_all_but)
 
     def _group(self) -> list[Symbol]:
         begin = self._at
@@ -236,6 +265,7 @@ class _Reader:
             raise _FaultError(begin, f"this repeats {rules:,} rules {total:,} times: too often")
         if least == 0:
             del symbols[len(symbols) - len(last) :]
+        symbols += last * min(least - 1, _MOST_KEPT)
         optional = 1 if most == _NO_LIMIT else most - least
         self._count(len(last) * max(least - 1, 0) + (len(last) + 3) * optional)
         for number in range(optional):

@@ -5,6 +5,7 @@ Knows the text of a schema; what a grammar is made of is ``schema_grammar``'s.
 
 from __future__ import annotations
 
+import functools
 import json
 
 from engine_bridge.settings import gbnf, schema_grammar
@@ -20,6 +21,7 @@ _JSON_FAULTS = {
 }
 
 
+@functools.lru_cache(maxsize=16)  # every check of a configuration asks again
 def fault_in(text: str) -> TextFault | None:
     """What is wrong with the JSON schema ``text``; None where it can become a grammar.
 

@@ -9,10 +9,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-# The name of a rule, the number of one made for a bracket or a repetition, or None for characters
-# and tokens.
-Symbol = str | int | None
+
+@dataclass(frozen=True)
+class Letters:
+    """One character or token to be read.
+
+    Attributes:
+        ranges: Code points from and to, of which one must come; tokens are numbers below 0.
+        is_all_but: Whether none of them must come, but any other.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    is_all_but: bool = False
+
+    def hold(self, letter: int) -> bool:
+        """Whether ``letter`` may stand here."""
+        return any(low <= letter <= high for low, high in self.ranges) is not self.is_all_but
+
+
+# The name of a rule, the number of one made for a bracket or a repetition, letters, or None for
+# the end of an alternative where one is written out.
+Symbol = str | int | Letters | None
 # Alternatives of each rule, each the symbols in a row.
 Rules = dict[str | int, list[list[Symbol]]]
 _Edges = Mapping[str | int, list[tuple[str | int, bool]]]
@@ -64,7 +83,7 @@ def _first_symbols(rules: Rules, is_empty: Callable[[str | int], bool]) -> _Edge
     def of(rows: list[list[Symbol]]) -> Iterator[tuple[str | int, bool]]:
         for row in rows:
             for place, symbol in enumerate(row, 1):
-                if symbol is None:
+                if symbol is None or isinstance(symbol, Letters):
                     break
                 yield symbol, place < len(row)
                 if not is_empty(symbol):

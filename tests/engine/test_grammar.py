@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine_bridge.child import grammar
 from engine_bridge.child.grammar import Grammar, GrammarError
 from engine_bridge.child.llama import LIB, Model
 from engine_bridge.protocol import Applied, Refused, TokensDelivered
@@ -185,6 +186,24 @@ def test_that_a_running_answer_keeps_its_grammar_and_the_next_one_takes_the_new(
     assert desk.text(running)[:-1].isdecimal()
     assert desk.text(running)[-1] == "."
     assert desk.answer(PROMPT, max_new_tok=60)[0] == "next"
+
+
+def test_that_a_grammar_that_takes_too_long_ends_its_own_answer_alone(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny_config(few_words_path, grammar='root ::= [0-9]{200} "."', slots=2)
+    desk.load(config)
+    slow = desk.ask(PROMPT, max_new_tok=300)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, slow)))
+    assert isinstance(desk.apply(config.with_values({"grammar": ""})), Applied)
+    free = desk.ask(PROMPT, max_new_tok=40)
+    desk.until(lambda: bool(desk.all_of(TokensDelivered, free)))
+    monkeypatch.setattr(grammar, "_LONGEST_NS", -1)
+    finished = desk.finished(slow)
+    assert finished.reason == "failed"
+    assert "in so many ways" in finished.detail
+    assert desk.text(slow).isdecimal()
+    assert desk.finished(free).reason in ("end", "token_limit")
 
 
 def test_that_drafts_that_break_the_grammar_are_not_taken(

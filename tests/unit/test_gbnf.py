@@ -56,6 +56,46 @@ def test_that_a_grammar_can_be_read(text: str) -> None:
     assert fault_in(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        # Each character doubles the ways: what closes it is not known before the end.
+        ('root ::= "<" root ")" | "<" root "]" | "x"', 1, "root"),
+        ('root ::= s "."\ns ::= "a" s s "x" | "a" s s "y" | "b"', 2, "s"),
+        ('root ::= sum\nsum ::= ("(" sum ")" | "(" sum "]" | [0-9])+', 2, "sum"),
+        ('root ::= list "."\nlist ::= "[" (list "," | list ";"){2,5} "]" | "0"', 2, "list"),
+        # Of any length before: what doubles stands behind words.
+        ('root ::= word " " (root "a" | root "b") | "."\nword ::= [a-c]{5}', 1, "root"),
+    ],
+)
+def test_that_ways_that_pile_up_are_refused_with_the_rule(text: str, line: int, name: str) -> None:
+    fault = fault_in(text)
+    assert fault is not None
+    assert f"{name!r}" in fault.what
+    assert "more than a thousand ways" in fault.what
+    assert fault.line == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Many ways at once, that do not multiply.
+        "root ::= " + " | ".join(f'"item {number}"' for number in range(3_000)),
+        'root ::= [a-z]* [a-z]* [a-z]* "x"',
+        "root ::= [a-z]{0,200} [a-m]{0,200} [a-z]{0,200}",
+        'root ::= ("a" | "b")* "c" ("a" | "b")*',
+        'root ::= sum\nsum ::= product (("+" | "-") product)*\n'
+        'product ::= one (("*" | "/") one)*\none ::= "(" sum ")" | [0-9]+ | [a-z]+ "(" sum ")"',
+        'root ::= value\nvalue ::= "[" (value ("," value)*)? "]" | "{" (pair ("," pair)*)? "}" | '
+        'text | "true" | "false"\npair ::= text ":" value\ntext ::= "\\"" [^"\\\\]* "\\""',
+        'root ::= (line "\\n")+\nline ::= "# " words | "- " words | words | ""\n'
+        'words ::= [^ \\n]+ (" " [^ \\n]+)*',
+    ],
+)
+def test_that_ordinary_grammars_are_not_taken_for_such(text: str) -> None:
+    assert fault_in(text) is None
+
+
 @pytest.mark.parametrize(("text", "line", "column", "words"), FAULTY)
 def test_that_a_fault_has_its_place_and_a_sentence(
     text: str, line: int, column: int, words: str

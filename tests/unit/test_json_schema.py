@@ -24,6 +24,14 @@ from engine_bridge.settings.json_schema import fault_in
         '"$ref": "#/$defs/n"}',
         '{"type": ["integer", "null"], "exclusiveMinimum": -3, "maximum": 1200}',
         '{"type": "string", "format": "date-time"}',
+        # Kinds of one thing, each of which holds more of them; what they are called comes first.
+        '{"$defs": {"n": {"anyOf": [{"type": "number"}, '
+        '{"properties": {"op": {"const": "add"}, "of": {"items": {"$ref": "#/$defs/n"}}}}, '
+        '{"properties": {"op": {"const": "not"}, "one": {"$ref": "#/$defs/n"}}}]}}, '
+        '"properties": {"root": {"$ref": "#/$defs/n"}}}',
+        json.dumps({"properties": {f"p{number}": {"type": "string"} for number in range(40)}}),
+        '{"type": "string", "pattern": "^(ab|a|abc)*[a-c]+x?$"}',
+        json.dumps({"enum": [f"value {number}" for number in range(1_500)]}),
     ],
 )
 def test_that_a_schema_is_taken(text: str) -> None:
