@@ -6,6 +6,7 @@ Knows slots and states; must not know requests.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -82,8 +83,15 @@ class Carried:
 
 
 def by_use(slots: Sequence[Slot]) -> list[Slot]:
-    """``slots`` as they matter: those that answer, who began first; then the latest used."""
-    return sorted(slots, key=lambda s: (s.is_free, -s.used_at if s.is_free else s.used_at))
+    """``slots`` as they matter: those that answer, who began first; then the latest used.
+
+    Of those that answer one whose conversation was closed, and is used no more, comes last.
+    """
+
+    def rank(slot: Slot) -> tuple[bool, float]:
+        return slot.is_free, -slot.used_at if slot.is_free else slot.used_at or math.inf
+
+    return sorted(slots, key=rank)
 
 
 def places(old: Sequence[Slot], new: Sequence[Slot]) -> dict[Slot, Slot]:
