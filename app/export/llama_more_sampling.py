@@ -12,6 +12,10 @@ from engine_bridge.settings import json_schema
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
+# The prompt of cmd.exe takes 8,191 characters, and quoting may nearly double a text.
+_LONGEST_ON_WINDOWS = 3_500
+# Where a text is looked for that the line cannot hold: in the folder where it runs.
+_GRAMMAR_FILE, _SCHEMA_FILE = "grammar.gbnf", "schema.json"
 _SAMPLERS = "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
 
 
@@ -50,33 +54,67 @@ def _adaptive(s: Situation) -> tuple[str, ...]:
     return (*written, "--adaptive-decay", str(config.adaptive_decay))
 
 
+def _grammar(s: Situation) -> tuple[str, ...]:
+    """In a file where the shell cannot be given the text: then the line says where."""
+    text = s.config.grammar
+    if not text:
+        return ()
+    if s.shell is not Shell.POSIX:
+        text = text.strip()  # a line feed at the end says nothing
+    if _can_be_given(text, s.shell):
+        return ("--grammar", text)
+    return ("--grammar-file", _GRAMMAR_FILE)
+
+
 def _schema(s: Situation) -> tuple[str, ...]:
     """As a grammar: with ``--json-schema`` the program starts, and then refuses every chat.
 
-    A grammar has several lines, though, which not every shell can be given; a schema needs one.
+    A grammar mostly has several lines, though, which not every shell can be given; a schema needs
+    one.
     """
     text = s.config.json_schema
     if not text or s.config.grammar:  # which refuses to stand beside one, and is said itself
         return ()
-    if s.shell is Shell.POSIX:
-        return ("--grammar", json_schema.grammar_of(text).rstrip())
-    return ("--json-schema", json.dumps(json.loads(text), ensure_ascii=False))
+    grammar = json_schema.grammar_of(text).rstrip()
+    if _can_be_given(grammar, s.shell):
+        return ("--grammar", grammar)
+    short = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
+    if _can_be_given(short, s.shell):
+        return ("--json-schema", short)
+    return ("--json-schema-file", _SCHEMA_FILE)
 
 
-def _schema_notes(s: Situation) -> tuple[str, ...]:
+def _can_be_given(text: str, shell: Shell) -> bool:
+    if shell is Shell.POSIX:
+        return True
+    return "\n" not in text and "\t" not in text and len(text) <= _LONGEST_ON_WINDOWS
+
+
+def _form_notes(s: Situation) -> tuple[str, ...]:
+    said = []
+    if "--grammar-file" in _grammar(s):
+        said.append(
+            "This shell cannot be given a text of several lines, or one so long: save the grammar "
+            f"as {_GRAMMAR_FILE} in the folder where the line runs (Tune, Grammar, copy it)."
+        )
     words = _schema(s)
     if "--grammar" in words:
-        return (
+        said.append(
             "The JSON schema is written as --grammar, as the desk makes it of the schema: with "
-            f"--json-schema {s.program} refuses each chat (error 400).",
+            f"--json-schema {s.program} refuses each chat (error 400)."
         )
-    if "--json-schema" in words:
-        return (
-            f"With --json-schema {s.program} refuses each chat (error 400) and follows the schema "
-            "at /completion alone. Lines for POSIX sh say it as --grammar, which works for both; "
-            "this shell cannot be given a text of several lines.",
+    elif words:
+        said.append(
+            f"With {words[0]} {s.program} refuses each chat (error 400) and follows the schema at "
+            "/completion alone. Lines for POSIX sh say it as --grammar, which works for both; "
+            "this shell cannot be given a text of several lines."
         )
-    return ()
+    if "--json-schema-file" in words:
+        said.append(
+            "The schema is too long for a line of this shell: save it as "
+            f"{_SCHEMA_FILE} in the folder where the line runs (Tune, JSON schema, copy it)."
+        )
+    return tuple(said)
 
 
 def _biases(s: Situation) -> tuple[str, ...]:
@@ -100,11 +138,11 @@ def notes(s: Situation) -> tuple[str, ...]:
     """What the user should know about these flags before running the line."""
     repeated = [flag for flag, words in _REPEATED.items() if words(s).count(flag) > 1]
     if not repeated:
-        return _schema_notes(s)
+        return _form_notes(s)
     return (
         f"{s.program} warns that only the last {' and the last '.join(repeated)} would be used; "
         "it uses all of them.",
-        *_schema_notes(s),
+        *_form_notes(s),
     )
 
 
@@ -137,6 +175,6 @@ MORE_SAMPLING: tuple[Flag, ...] = (
     _while(_has_mirostat, "--mirostat-ent", "mirostat_ent"),
     Flag(("logit_bias",), _biases),
     switch("--ignore-eos", "ignore_eos", when=True),
-    Flag(("grammar",), lambda s: ("--grammar", s.config.grammar) if s.config.grammar else ()),
+    Flag(("grammar",), _grammar),
     Flag(("json_schema",), _schema),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import msgspec
@@ -16,7 +17,9 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.row import Group
 from engine_bridge.settings.table import SETTINGS
 from tests.unit.fake_client import model_facts
+from tests.unit.test_quoting import words_by_cmd, words_by_powershell
 
+READERS = {Shell.CMD: words_by_cmd, Shell.POWERSHELL: words_by_powershell}
 GRAMMAR = 'root ::= "it\'s" [a-z]+\n'
 
 
@@ -82,13 +85,50 @@ def test_that_a_schema_beside_a_grammar_is_excused() -> None:
     assert "one form" in export.not_carried["json_schema"]
 
 
-def test_that_a_grammar_is_quoted_or_refused_in_a_sentence() -> None:
+def test_that_a_grammar_is_quoted_or_looked_for_in_a_file() -> None:
     assert _values_of(_export({"grammar": GRAMMAR}), "--grammar") == [GRAMMAR]
-    for shell in (Shell.CMD, Shell.POWERSHELL):
-        export = _export({"grammar": GRAMMAR + "#" * 5000}, shell)
-        assert export.text == ""
-        assert len(export.notes[0]) < 300
-        assert export.notes[0].endswith(".")
+    lines = GRAMMAR + "more ::= root\n"
+    for shell, read in READERS.items():
+        words = read(_export({"grammar": GRAMMAR}, shell).text)
+        assert words[words.index("--grammar") + 1] == GRAMMAR.strip()
+        for text in (lines, GRAMMAR + "#" * 5000):
+            export = _export({"grammar": text}, shell)
+            words = read(export.text)
+            assert words[words.index("--grammar-file") + 1] == "grammar.gbnf"
+            assert "--grammar" not in words
+            assert any("save the grammar as grammar.gbnf" in note for note in export.notes)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"it's": {"const": 'say "hi" \\"'}, "100% %PATH%": {"const": "^a&b|c\\"}}},
+        {"type": "string", "pattern": '^[^"\\\\%!^]{2,3}\\\\$'},
+        {"enum": ["‘smart’ “double”", "ünï 模型", "$HOME `id` $(id)", "a\nb\tc"]},
+    ],
+)  # fmt: skip
+def test_that_a_schema_survives_every_shell(schema: dict[str, object]) -> None:
+    text = json.dumps(schema, ensure_ascii=False)
+    assert json_schema.fault_in(text) is None
+    grammar = json_schema.grammar_of(text).rstrip()
+    assert _values_of(_export({"json_schema": text}), "--grammar") == [grammar]
+    for shell, read in READERS.items():
+        words = read(_export({"json_schema": text}, shell).text)
+        if "--grammar" in words:  # of one line
+            assert words[words.index("--grammar") + 1] == grammar
+        else:
+            assert json.loads(words[words.index("--json-schema") + 1]) == schema
+
+
+def test_that_a_schema_too_long_for_a_line_is_looked_for_in_a_file() -> None:
+    text = json.dumps({"properties": {f"name{number}": {} for number in range(400)}})
+    for shell, read in READERS.items():
+        export = _export({"json_schema": text}, shell)
+        words = read(export.text)
+        assert words[words.index("--json-schema-file") + 1] == "schema.json"
+        assert len(export.text) < 8_191
+        assert any("save it as schema.json" in note for note in export.notes)
+        assert any("error 400" in note for note in export.notes)
 
 
 @pytest.mark.parametrize(
