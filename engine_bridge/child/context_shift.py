@@ -111,7 +111,7 @@ def shift(slot: Slot, what: Shift, context: Context) -> None:
     slot.checkpoints[:] = [point for point in slot.checkpoints if point.tokens <= kept]
 
 
-def turn_moved(context: Context, seq: int, place: int, token: int) -> None:
+def turn_moved(context: Context, seq: int, place: int, token: int, *, width: int = 0) -> None:
     """Have moved cells turned to their new positions now (llama.cpp does it within a decode).
 
     Until then a copy of the sequence's state would be wrong, and a decode that is ended early could
@@ -122,9 +122,10 @@ def turn_moved(context: Context, seq: int, place: int, token: int) -> None:
         seq: A sequence.
         place: Its first free position.
         token: Any token; it leaves nothing behind.
+        width: Values that ``context`` reads beside each token.
     """
     context.request_abort(False)
-    batch = context.new_batch(1)
+    batch = context.new_batch(1, width)
     batch.token[0], batch.pos[0], batch.seq[0] = token, place, seq
     context.decode(batch, 1)
     context.seq_rm(seq, place, -1)

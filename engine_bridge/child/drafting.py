@@ -119,6 +119,8 @@ class Drafting:
         self._in_turn.forget(seq)
         if self._draft_simple is not None:
             self._draft_simple.shifted(seq, what)
+        if self._mtp is not None:
+            self._mtp.shifted(seq, what)
 
     def drop(self, seq: int) -> None:
         """The conversation of a slot is closed: no drafter holds anything of it any more."""

@@ -283,6 +283,46 @@ def test_that_several_layers_make_a_token_each(desk: InProcess, tmp_path: Path, 
     assert not desk.all_of(Logged)
 
 
+@pytest.mark.parametrize("kv_unified", [False, True])
+def test_that_guesses_go_on_behind_a_shift(
+    desk: InProcess, tmp_path: Path, kv_unified: bool
+) -> None:
+    """The cells of the guessing layers move as the model's do: no guess is made from scratch."""
+    path = write_tiny_mtp_chain(tmp_path / "chain.gguf")
+    config = guessing(
+        path, slots=2, ctx_per_slot_tok=256, kv_unified=kv_unified, context_shift=True,
+        swa_full=True, keep_tok=10,
+    )  # fmt: skip
+    plain = plain_texts(desk, config, 2, 500)
+    desk.load(config)
+    mtp = desk.batcher.context.mtp
+    assert mtp is not None
+    drafter = drafter_of(desk)
+    saw, shifted, held = drafter.saw, drafter.shifted, list[int]()
+
+    def looking(batch: Any, parts: Any) -> None:
+        saw(batch, parts)
+        for part in parts:
+            # As far back as a window of 64 sees; a full cache takes cells that lie behind it.
+            assert mtp.seq_pos_min(part.seq) <= max(0, part.first - 63)
+            assert mtp.seq_pos_max(part.seq) == part.first + part.tokens - 1
+
+    def counting(seq: int, what: Any) -> None:
+        shifted(seq, what)
+        held.append(mtp.seq_pos_max(seq) + 1)
+
+    drafter.saw, drafter.shifted = looking, counting  # type: ignore[method-assign]
+    ids = [desk.ask(prompt, max_new_tok=500, ignore_eog=True) for prompt in prompts(2)]
+    timings = [desk.finished(request_id).timing for request_id in ids]
+    assert [desk.text(request_id) for request_id in ids] == plain
+    assert len(held) >= 6
+    assert min(held) > 100
+    for timing in timings:
+        assert timing.dropped_tok > 300
+        assert 0 < timing.accepted_tok < timing.drafted_tok
+    assert not desk.all_of(Logged)
+
+
 def test_that_guesses_go_on_where_states_are_copied(desk: InProcess, mtp_path: Path) -> None:
     """As for models of which llama.cpp keeps no states to go back to (qwen3next)."""
     config = guessing(mtp_path, slots=2)

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.batch import Batch
+from engine_bridge.child.context_shift import Shift, can_shift, turn_moved
 from engine_bridge.child.llama import Context
 from engine_bridge.child.nextn import choose_layer, guessing_layers, thought_width, thoughts
 from engine_bridge.child.pace import Pace
+from engine_bridge.child.sequence_moves import move_chunk
 from engine_bridge.child.speculation.confidence import confidence
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
 from engine_bridge.child.step_guard import StepGuard
@@ -75,6 +77,15 @@ class _Mind:
         """Take the thoughts of the tokens from ``first`` on."""
         self.before = self.at(first - 1).copy()
         self.first, self.rows = first, rows.copy()
+
+    def move(self, what: Shift) -> None:
+        """Follow a text of which the middle was dropped: its last tokens moved up."""
+        behind = what.kept_tok + what.dropped_tok
+        dropped = max(0, behind - self.first)
+        self.first += dropped - what.dropped_tok
+        self.rows = self.rows[dropped:]
+        if dropped:
+            self.before = np.zeros_like(self.before)
 
 
 @dataclass(slots=True)
@@ -160,6 +171,19 @@ class DraftMtp(Forgetful):
             self._cut({part.seq: part.first for part in parts})
             if not self._computed(layer, count, [part.first for part in parts], prompt_tok):
                 return
+
+    def shifted(self, seq: int, what: Shift) -> None:
+        """Follow the model: the middle of a text was dropped, and the cells behind it moved up.
+
+        Rejected guesses that lie there still are moved along; the next step cuts them off. Where
+        cells cannot be moved, ``_cut`` empties the cache.
+        """
+        self._minds[seq].move(what)
+        context, behind = self._context, what.kept_tok + what.dropped_tok
+        end = context.seq_pos_max(seq) + 1
+        if end > behind and can_shift(context):
+            move_chunk(context, seq, behind, end, what.kept_tok)
+            turn_moved(context, seq, end - what.dropped_tok, 0, width=self._width)
 
     def drop(self, seq: int) -> None:
         """Hold nothing of a slot's text any more."""
