@@ -10,6 +10,7 @@ from typing import Any
 
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.engine import Engine, EngineLostError, WeightsMoveError
+from engine_bridge.child.handed_on import HandedOn
 from engine_bridge.child.heap import give_back
 from engine_bridge.child.load_faults import CannotLoadError
 from engine_bridge.child.loader import Loaded, LoadEnded, LoadJob, RoomWanted
@@ -80,6 +81,7 @@ class Changes:
         self._command: Load | Apply | None = None
         self._abandoned: list[LoadJob] = []
         self._fallback: EngineConfig | None = None  # what made room, until a model stands again
+        self._handed: HandedOn | None = None  # of what made room
         self._proven: frozenset[Stamp] = frozenset()
 
     @property
@@ -165,7 +167,7 @@ class Changes:
 
     def _lose(self, sentence: str) -> None:
         """There is no model any more, and none is on its way."""
-        self._fallback = None
+        self._fallback = self._handed = None
         self._requests.set_engine(None, sentence)
         self._requests.take_up_held()
         self._emit(Unloaded(sentence))
@@ -174,6 +176,7 @@ class Changes:
         engine = self._requests.engine
         if job is self._job and engine is not None:
             self._fallback = engine.config
+            self._handed = HandedOn(engine, with_cells=False)
             self._requests.set_engine(None, _MADE_ROOM)
             self._emit(Unloaded(_UNLOADED_FOR_ROOM))
         job.give_room()
@@ -212,7 +215,12 @@ class Changes:
             self._proven |= {engine.draft.stamp}
         old = self._requests.engine
         is_same = old is not None and old.facts.path == engine.facts.path
+        handed, self._handed = self._handed, None
+        if old is not None and isinstance(command, Apply):
+            handed = HandedOn(old)
         self._requests.set_engine(engine, _RELOADED if is_same else _REPLACED)
+        if handed is not None:
+            handed.give_to(engine)
         request_id = UNASKED if command is None else command.request_id
         self._applied(request_id, engine, Applies.RELOAD, has_new_model=True)
 

@@ -97,6 +97,18 @@ class PromptCache:
             self.kept.clear()
         return is_same
 
+    def inherit(self, other: PromptCache) -> bool:
+        """Take what ``other`` keeps if it is of the same kind, as far as the budget goes.
+
+        Returns:
+            Whether it is.
+        """
+        is_same = self._kind == other._kind
+        if is_same and self.is_on:
+            self.kept, self._uses = other.kept, other._uses
+            self._make_room(0)
+        return is_same
+
     def set_budget(self, budget_mib: int) -> None:
         """Keep at most ``budget_mib``, −1 for no limit but host memory; drop what is too much."""
         self._budget_bytes = None if budget_mib < 0 else budget_mib * _MIB

@@ -345,6 +345,12 @@ class PromptReuse:
             if slot.cached and not is_there:
                 self._left_behind(slot, carried.left(slot, self._context, config))
 
+    def inherit(self, other: PromptReuse) -> None:
+        """Keep what ``other``, of an engine with the same model that is gone, kept and knew."""
+        self.recompute.inherit(other.recompute)
+        if not self.cache.inherit(other.cache):
+            self.recompute.lost_all(recompute.SETTING_CHANGED)
+
     def _left_behind(self, slot: Slot, state: WholeState | None) -> None:
         if state is not None and self._is_on and slot.conversation_id:
             self.cache.keep_copy(slot, state)

@@ -49,6 +49,10 @@ class Recompute:
         if len(self._texts) > _CONVERSATIONS:
             self._texts.popitem(last=False)
 
+    def inherit(self, other: Recompute) -> None:
+        """Remember what ``other`` does."""
+        self._texts = other._texts
+
     def lost(self, conversation_id: str, cause: str) -> None:
         """The slot of a conversation no longer holds its text."""
         text = self._texts.get(conversation_id)
