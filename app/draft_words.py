@@ -11,7 +11,12 @@ from app.model_sheets import count_text, key_of
 from engine_bridge.draft_kind import MTP_ARCHITECTURES, PLAIN
 from engine_bridge.header_facts import HeaderFacts
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, NGRAM_KINDS, WHY_EXPORT_ONLY
+from engine_bridge.settings.spec_kinds import (
+    EXPORT_ONLY_KINDS,
+    NGRAM_KINDS,
+    WHY_EXPORT_ONLY,
+    WHY_NOT_ALONE,
+)
 from widgets.draft_button import DraftChoice
 
 OFF, NGRAM, MTP, FILE = "off", "ngram-simple", "draft-mtp", "file"
@@ -201,8 +206,8 @@ def _why_never(entry: ModelEntry) -> str:
     """Why a model can draft for none; empty where it might."""
     if _kind_of(entry) == MTP:
         return (
-            f"{entry.name} cannot draft here: it holds guessing layers alone, and those are asked "
-            "in the model's own file only. Choose a file of the model that brings them."
+            f"{entry.name} cannot draft here: {WHY_NOT_ALONE}. Choose a file of the model that "
+            "brings them."
         )
     return ""
 

@@ -13,7 +13,7 @@ import msgspec
 from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.measure import kv_reads_of
 from engine_bridge.child.stranger import Stamp, stamp_of
-from engine_bridge.draft_kind import PLAIN
+from engine_bridge.draft_kind import MTP_ARCHITECTURES, PLAIN
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model
 from engine_bridge.gguf_vocabulary import read_vocabulary, why_incompatible
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
@@ -21,7 +21,7 @@ from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, errors_of
-from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, WHY_EXPORT_ONLY
+from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, WHY_EXPORT_ONLY, WHY_NOT_ALONE
 
 # What rules call a setting of a model, for a draft model.
 _DRAFT_KEYS = {
@@ -97,7 +97,7 @@ class DraftCheck:
         """
         assert config.draft is not None
         if draft.draft_kind != PLAIN:
-            return _wrong_kind(config, draft)
+            return _wrong_kind(config, draft, target)
         for problem in errors_of(config.draft, draft):
             return as_draft_problem(problem, config)
         try:
@@ -155,16 +155,19 @@ def unreadable_draft(config: EngineConfig, error: GgufError) -> Problem:
     return _no_draft(config, f"The draft model cannot be used. {error}")
 
 
-def _wrong_kind(config: EngineConfig, draft: ModelFacts) -> Problem:
+def _wrong_kind(config: EngineConfig, draft: ModelFacts, target: ModelFacts) -> Problem:
     """The file is made for drafts that this engine does not run: a line can carry them."""
     kind = draft.draft_kind
-    if kind not in EXPORT_ONLY_KINDS:
-        return _no_draft(
-            config,
-            f"{draft.name} holds guessing layers alone ({kind}), and those are asked in the "
-            "model's own file only. Choose another draft model.",
-        )
     others = tuple(other for other in config.spec_types if other != PLAIN)
+    if kind not in EXPORT_ONLY_KINDS:
+        sentence = f"{draft.name} cannot draft here: {WHY_NOT_ALONE}"
+        if not target.nextn_layers or target.architecture not in MTP_ARCHITECTURES:
+            return _no_draft(config, f"{sentence}. Choose another draft model.")
+        return Problem(
+            ("draft_model_path", "spec_types"),
+            f"{sentence}, which holds some: {kind} asks them.",
+            {"spec_types": (*others, kind)},
+        )
     return Problem(
         ("draft_model_path", "spec_types"),
         f"{draft.name} drafts as {kind}, which does not run here: {WHY_EXPORT_ONLY}. With {kind} "

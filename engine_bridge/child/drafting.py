@@ -15,6 +15,7 @@ from engine_bridge.child.scheduler import Limits, Share, drafts_allowed
 from engine_bridge.child.speculation.choice import drafters_of
 from engine_bridge.child.speculation.draft_mtp import DraftMtp, Seen
 from engine_bridge.child.speculation.draft_simple import DraftSimple
+from engine_bridge.child.speculation.draft_steps import DraftSteps
 from engine_bridge.child.speculation.drafter import Drafter, Wanted
 from engine_bridge.child.speculation.in_turn import InTurn
 from engine_bridge.child.speculation.lookup_counts import (
@@ -63,20 +64,15 @@ class Drafting:
             self._forget(seq)
         self._draft_simple = None
         if draft_context is not None:
-            self._draft_simple = DraftSimple(
-                draft_context,
-                context.model.vocab,
-                config,
-                self._guard,
-                on_step=self._meter.drafted,
-                say=self._say,
-            )
+            steps = self._steps_of(draft_context)
+            self._draft_simple = DraftSimple(draft_context, context.model.vocab, config, steps)
         self._mtp = None
         if context.mtp is not None:
-            self._mtp = DraftMtp(
-                context, config, self._guard, on_step=self._meter.drafted, say=self._say
-            )
+            self._mtp = DraftMtp(context, config, self._steps_of(context.mtp))
         self.set_live(config)
+
+    def _steps_of(self, context: Context) -> DraftSteps:
+        return DraftSteps(context, self._guard, self._meter.drafted, self._say)
 
     def set_live(self, config: EngineConfig) -> None:
         """Take what needs no new context."""

@@ -33,6 +33,11 @@ WHY_EXPORT_ONLY = (
     "its draft model reads what stands between the layers of the model, which llama-cpp-python has "
     "no call for"
 )
+# Of a file that holds guessing layers alone, for draft-mtp.
+WHY_NOT_ALONE = (
+    "it holds guessing layers alone. llama-server runs them with --spec-type draft-mtp -md FILE; "
+    "the desk asks such layers in the model's own file only"
+)
 # What ngram-cache drafts at most; llama.cpp has no setting for it.
 NGRAM_CACHE_TOK = 8
 _SIZED = ("ngram-simple", "ngram-map-k", "ngram-map-k4v")

@@ -124,7 +124,7 @@ def test_that_several_slots_are_drafted_for_in_one_batch(
 ) -> None:
     desk.load(drafting(few_words_path, few_words_path, slots=4, draft_n_max=4))
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
     widths = list[int]()
     decode = drafter._decode
 
@@ -143,14 +143,14 @@ def test_that_several_slots_are_drafted_for_in_one_batch(
 def _reads(drafter: DraftSimple) -> list[tuple[int, int]]:
     """Depth and tokens of every piece of a prompt that ``drafter`` reads from now on."""
     pieces = list[tuple[int, int]]()
-    on_step = drafter._on_step
+    on_step = drafter.steps.on_step
 
     def noting(took_ns: int, depths: Any, prompt_tok: int) -> None:
         if prompt_tok:
             pieces.append((depths[-1], prompt_tok))
         on_step(took_ns, depths, prompt_tok)
 
-    drafter._on_step = noting
+    drafter.steps.on_step = noting
     return pieces
 
 
@@ -158,7 +158,7 @@ def test_that_a_text_alone_waits_for_the_draft_model(desk: InProcess, few_words_
     """As many tokens are drafted as llama-server drafts, which reads a prompt with both models."""
     desk.load(drafting(few_words_path, few_words_path))
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
     pieces = _reads(drafter)
     prompt = prompts(1, tokens=450)[0]
     request_id = desk.ask(prompt, max_new_tok=61, ignore_eog=True)
@@ -178,7 +178,7 @@ def test_that_a_text_alone_waits_for_the_draft_model(desk: InProcess, few_words_
 def test_that_texts_that_came_together_wait_together(desk: InProcess, few_words_path: Path) -> None:
     desk.load(drafting(few_words_path, few_words_path, slots=2))
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
     ids = [desk.ask(p, max_new_tok=41, ignore_eog=True) for p in prompts(2, tokens=230)]
     for request_id in ids:
         timing = desk.finished(request_id).timing
@@ -190,7 +190,7 @@ def test_that_a_cancel_ends_the_wait_for_the_draft_model(
 ) -> None:
     desk.load(drafting(few_words_path, few_words_path))
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
     pieces = _reads(drafter)
     request_id = desk.ask(prompts(1, tokens=450)[0], max_new_tok=60, ignore_eog=True)
     desk.until(lambda: len(pieces) == 2)
@@ -209,7 +209,7 @@ def test_that_a_long_prompt_is_read_in_pieces_beside_an_answer(
     drafter = drafter_of(desk)
     first = desk.ask(prompts(1)[0], max_new_tok=400, ignore_eog=True)
     desk.until(lambda: bool(drafter.slots[0].cached))
-    drafter._pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 100  # type: ignore[method-assign]
     pieces = _reads(drafter)
     second = desk.ask(prompts(2, tokens=450)[1], max_new_tok=60, ignore_eog=True)
     timing = desk.finished(second).timing
@@ -291,7 +291,7 @@ def test_that_a_cancel_ends_a_draft_under_way(desk: InProcess, few_words_path: P
     desk.load(drafting(few_words_path, few_words_path, slots=2))
     whole, _ = desk.answer(prompts(2)[1], max_new_tok=60, ignore_eog=True)
     drafter = drafter_of(desk)
-    drafter._pace.expected_s = lambda prompt_tok: 60.0  # type: ignore[method-assign]
+    drafter.steps.pace.expected_s = lambda prompt_tok: 60.0  # type: ignore[method-assign]
     context = drafter._context
     decode, codes = context.decode, list[int]()
     target_steps = list[int]()
@@ -361,7 +361,7 @@ def test_that_a_windowed_model_drafts_beyond_its_window(desk: InProcess) -> None
         planner.close()
     assert desk.load(config).memory.bytes == planned
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 256  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 256  # type: ignore[method-assign]
     prompt = random_tokens(600, low=2000, high=3000)
     _, finished = desk.answer(prompt, max_new_tok=24, ignore_eog=True)
     assert finished.timing.accepted_tok > 8

@@ -106,7 +106,7 @@ def test_that_a_draft_model_with_a_state_changes_no_text(
     plain = [desk.answer(prompt, max_new_tok=80, ignore_eog=True)[0] for prompt in prompts(slots)]
     desk.load(config)
     drafter = drafter_of(desk)
-    drafter._pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
+    drafter.steps.pace.chunk_tok = lambda **_: 200  # type: ignore[method-assign]
     taken: list[int] = []
     decode = drafter._decode
 

@@ -9,7 +9,7 @@ token of a draft. Must not know requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,14 +19,11 @@ from engine_bridge.child.batch import Batch
 from engine_bridge.child.context_shift import Shift, can_shift, turn_moved
 from engine_bridge.child.llama import Context
 from engine_bridge.child.nextn import choose_layer, guessing_layers, thought_width, thoughts
-from engine_bridge.child.pace import Pace
 from engine_bridge.child.sequence_moves import move_chunk
 from engine_bridge.child.speculation.confidence import confidence
+from engine_bridge.child.speculation.draft_steps import DraftSteps
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
-from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.settings.config import EngineConfig
-
-_ABORTED = 2  # what llama_decode returns
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +107,24 @@ class _Part:
 class DraftMtp(Forgetful):
     """The guessing layers of one context, in step with its slots.
 
+    Attributes:
+        steps: Runs their context.
+
     Args:
         context: The model's context; its ``mtp`` is the one used.
         config: What runs.
-        guard: Stands around every decode.
-        on_step: Told of every decode: its nanoseconds, the depth of each text, and the prompt
-            tokens among those computed.
-        say: Takes a sentence for the user.
+        steps: Runs that.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        config: EngineConfig,
-        guard: StepGuard,
-        *,
-        on_step: Callable[[int, Sequence[int], int], None],
-        say: Callable[[str], None],
-    ) -> None:
+    def __init__(self, context: Context, config: EngineConfig, steps: DraftSteps) -> None:
         """Have seen nothing yet."""
         assert context.mtp is not None
         self._target, self._context = context, context.mtp
-        self._guard, self._on_step, self._say = guard, on_step, say
+        self.steps = steps
         self._width = thought_width(context)
         self._layers = guessing_layers(context)
         self._batch = self._context.new_batch(self._context.batch_tok, self._width)
         self._minds = [_Mind(self._width) for _ in range(self._context.sequences)]
-        self._pace = Pace()
-        self._is_silent = False
         self.set_live(config)
 
     def set_live(self, config: EngineConfig) -> None:
@@ -268,19 +255,7 @@ class DraftMtp(Forgetful):
         context = self._context
         if self._layers > 1:
             choose_layer(context, layer)
-        begin_ns = self._guard.enter(context, self._pace.expected_s(prompt_tok))
-        code = context.decode(self._batch, count)
-        if code == 0 and self._batch.wants_logits[:count].any():
-            context.logits()  # waits for a GPU, so that the time below is true
-        took_ns = self._guard.leave() - begin_ns
-        if code == 0:
-            self._on_step(took_ns, depths, prompt_tok)
-            self._pace.saw(prompt_tok, took_ns / 1e9)
-            return True
-        if code != _ABORTED and not self._is_silent:
-            self._is_silent = True
-            self._say(
-                f"llama.cpp could not compute a guess of the model's own (code {code}); answers go "
-                "on without it. A smaller context or micro-batch may help."
-            )
-        return False
+        code = self.steps.run(self._batch, count, depths, prompt_tok)
+        if code:
+            self.steps.failed(code, "a guess of the model's own")
+        return code == 0

@@ -12,22 +12,20 @@ was accepted. Must not know requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.context_shift import Shift, can_shift, shift, turn_moved
 from engine_bridge.child.llama import Context
-from engine_bridge.child.pace import LEAST_CHUNK_TOK, Pace
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.speculation.confidence import confidence
+from engine_bridge.child.speculation.draft_steps import ABORTED, NO_ROOM, DraftSteps
 from engine_bridge.child.speculation.drafter import NOTHING, Forgetful, Wanted
 from engine_bridge.child.speculation.take_back import TakeBack
-from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.settings.config import EngineConfig
 
-_NO_ROOM, _ABORTED = 1, 2  # what llama_decode returns
 # After a draft one or two tokens are new to the draft model; nobody in step waits for more.
 _IN_STEP_TOK = 4
 
@@ -49,6 +47,7 @@ class DraftSimple(Forgetful):
     """A draft model's context, in step with the target's slots.
 
     Attributes:
+        steps: Runs the context.
         is_reading: Whether the last ``draft`` read a part of texts that all wait for the rest: it
             is to be called again before the next step.
 
@@ -56,10 +55,7 @@ class DraftSimple(Forgetful):
         context: The draft model's own context: as many sequences and cells as the target's.
         target_vocab: Tokens that the target knows.
         config: What the target runs with.
-        guard: Stands around every decode.
-        on_step: Told of every decode: its nanoseconds, the depth of each text, and the prompt
-            tokens among those computed.
-        say: Takes a sentence for the user.
+        steps: Runs ``context``.
     """
 
     def __init__(
@@ -67,22 +63,15 @@ class DraftSimple(Forgetful):
         context: Context,
         target_vocab: int,
         config: EngineConfig,
-        guard: StepGuard,
-        *,
-        on_step: Callable[[int, Sequence[int], int], None],
-        say: Callable[[str], None],
+        steps: DraftSteps,
     ) -> None:
         """Hold no text yet."""
         self._context = context
-        self._guard = guard
-        self._on_step = on_step
-        self._say = say
-        self._pace = Pace()
+        self.steps = steps
         self._batch = context.new_batch(context.batch_tok)
         self._positions = np.arange(context.ctx_tok + 1, dtype=np.int32)
         self._vocab = min(target_vocab, context.model.vocab)
         self._has_foreign_tokens = target_vocab > context.model.vocab
-        self._is_silent = False
         self._take_back = TakeBack(context)
         # As in the target: behind a window, llama.cpp is right for one micro-batch at a time.
         is_windowed = context.model.window_tok > 0
@@ -177,7 +166,7 @@ class DraftSimple(Forgetful):
 
     def _budget_tok(self, parts: list[_Part], *, all_wait: bool) -> int:
         """Tokens of the next batch."""
-        budget = self._pace.chunk_tok(
+        budget = self.steps.pace.chunk_tok(
             others_decode=not all_wait,
             batch_tok=self._most_tok,
             ubatch_tok=self._context.ubatch_tok,
@@ -205,7 +194,7 @@ class DraftSimple(Forgetful):
     def _computed(self, parts: list[_Part]) -> bool:
         """Run the next ``take`` tokens of every part; False where that came to nothing."""
         code = self._decode(parts)
-        if code == _NO_ROOM:
+        if code == NO_ROOM:
             # Texts that wait for their next request hold cells; drafting is worth more.
             held = {part.slot.index for part in parts}
             for slot in self.slots:
@@ -215,18 +204,13 @@ class DraftSimple(Forgetful):
         if code == 0:
             return True
         for part in parts:
-            if code == _ABORTED:
+            if code == ABORTED:
                 part.slot.forget_beyond(part.slot.cached, self._context)
             else:
                 part.slot.clear(self._context)
-        if code != _ABORTED:
+        if code != ABORTED:
             self._may_wait = False  # nobody waits again for what may come to nothing again
-        if code != _ABORTED and not self._is_silent:
-            self._is_silent = True
-            self._say(
-                f"llama.cpp could not compute a draft (code {code}); answers go on without it. A "
-                "smaller context or micro-batch may help."
-            )
+        self.steps.failed(code, "a draft")
         return False
 
     def _decode(self, parts: list[_Part]) -> int:
@@ -241,16 +225,8 @@ class DraftSimple(Forgetful):
             batch.wants_logits[end - 1] = count == slot.pending
             prompt_tok += count if count > _IN_STEP_TOK else 0
             at = end
-        context = self._context
-        begin_ns = self._guard.enter(context, self._pace.expected_s(prompt_tok))
-        code = context.decode(batch, at)
-        if code == 0 and any(part.take == part.slot.pending for part in parts):
-            context.logits()  # waits for a GPU, so that the time below is true
-        took_ns = self._guard.leave() - begin_ns
+        code = self.steps.run(batch, at, [part.slot.cached for part in parts], prompt_tok)
         if code == 0:
-            self._on_step(took_ns, [part.slot.cached for part in parts], prompt_tok)
-            if prompt_tok == 0 or prompt_tok >= LEAST_CHUNK_TOK:
-                self._pace.saw(prompt_tok, took_ns / 1e9)
             for part in parts:
                 part.slot.cached += part.take
         return code
