@@ -7,6 +7,7 @@ a hidden name. The next one to write in the same folder takes it away.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -49,7 +50,9 @@ def _remove_orphans(folder: Path) -> None:
     """Take away the parts that no process has open any more."""
     for part in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         try:
-            if time.time() - part.lstat().st_mtime < _LEAST_AGE_S:
+            status = part.lstat()
+            # What is no file was not made here; a pipe would block whoever opens it.
+            if not stat.S_ISREG(status.st_mode) or time.time() - status.st_mtime < _LEAST_AGE_S:
                 continue
             with part.open("rb") as file:
                 is_orphan = _try_lock(file)

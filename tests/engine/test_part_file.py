@@ -75,3 +75,16 @@ def test_that_a_failure_leaves_the_target_and_no_part(tmp_path: Path) -> None:
         fail()
     assert target.read_bytes() == b"old"
     assert _parts(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
+def test_that_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / ".tunedeck-pipe.part"
+    os.mkfifo(pipe)
+    _made_old(pipe)
+    link = tmp_path / ".tunedeck-link.part"
+    link.symlink_to(tmp_path / "x.slot")
+    os.utime(link, (0, 0), follow_symlinks=False)
+    _write(tmp_path / "x.slot", b"new")
+    assert set(_parts(tmp_path)) == {pipe, link}
+    assert (tmp_path / "x.slot").read_bytes() == b"new"
