@@ -13,8 +13,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.helper_process import HelperProcess, close_helpers
 from app.planning import PlanAnswer, PlanRefusal
+from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.own_failure import innocent_sentence, overdue_sentence
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 
@@ -126,6 +128,10 @@ class FitCheck(QObject):
     def _on_process_ended(self, exit_code: int, last_line: str) -> None:
         if self.sender() is not self._process or self._process is None:
             return
+        name = shown_name(self._asked.model_path)
+        if sentence := innocent_sentence(exit_code, last_line.encode(), name):
+            self._fail(sentence)
+            return
         said = f" Its last line: {last_line}" if last_line else ""
         self._fail(
             f"llama.cpp ended (status {exit_code}) while it looked at the file, which may be "
@@ -133,10 +139,7 @@ class FitCheck(QObject):
         )
 
     def _on_timeout(self) -> None:
-        self._fail(
-            "The engine took over a minute to look at the file and was stopped; its drive may be "
-            "gone, or the file is damaged."
-        )
+        self._fail(overdue_sentence(shown_name(self._asked.model_path)))
 
     def _fail(self, sentence: str) -> None:
         self.cancel()

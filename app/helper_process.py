@@ -22,7 +22,8 @@ class HelperProcess(QObject):
 
     Signals:
         line_received: A line of its output (bytes), without the line feed.
-        ended: It is gone by itself: its exit code, and the last line it wrote for people.
+        ended: It is gone, and not by ``stop``: its exit code, negative for a signal, and the last
+            line it wrote for people.
     """
 
     line_received = Signal(bytes)
@@ -93,7 +94,9 @@ class HelperProcess(QObject):
             self._stderr = self._process.errorString().encode()
             self._on_finished(-1)
 
-    def _on_finished(self, exit_code: int, _: object = None) -> None:
+    def _on_finished(
+        self, exit_code: int, how: QProcess.ExitStatus = QProcess.ExitStatus.NormalExit
+    ) -> None:
         if not self._is_stopped:
             self._is_stopped = True
             self._on_stderr_ready()
@@ -101,7 +104,8 @@ class HelperProcess(QObject):
             for line in filter(None, rest.split(b"\n")):
                 self.line_received.emit(line)
             last = self._stderr.decode(errors="replace").strip().splitlines()[-1:]
-            self.ended.emit(exit_code, last[0] if last else "")
+            is_crash = how is QProcess.ExitStatus.CrashExit
+            self.ended.emit(-exit_code if is_crash else exit_code, last[0] if last else "")
         self.deleteLater()
 
 

@@ -15,7 +15,7 @@ import msgspec
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
-from engine_bridge.own_failure import own_failure, own_failure_sentence
+from engine_bridge.own_failure import innocent_sentence
 from engine_bridge.settings.config import EngineConfig
 
 # A dry model of 200 layers takes half a second, its largest allowed context one more.
@@ -73,8 +73,8 @@ def _answer_of(done: subprocess.CompletedProcess[bytes], config: EngineConfig) -
     try:
         raise PlanningError(msgspec.json.decode(done.stdout, type=PlanRefusal).error)
     except msgspec.DecodeError:
-        if reason := own_failure(done.returncode, done.stderr):
-            sentence = own_failure_sentence(reason, shown_name(config.model_path))
+        name = shown_name(config.model_path)
+        if sentence := innocent_sentence(done.returncode, done.stderr, name):
             raise PlanningError(sentence) from None
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
         raise PlanningError(

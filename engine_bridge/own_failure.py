@@ -1,16 +1,19 @@
-"""Why a throwaway process gave no answer: the file that it looked at, or a failure of its own.
+"""Why a throwaway process gave no answer: the file that it looked at, or something else.
 
-What a file does to llama.cpp ends a process by a signal; Python ends one that failed by itself with
-a small status, and says why on its last line.
+What a file does to llama.cpp ends a process by a signal of its own; Python ends one that failed by
+itself with a small status, and says why on its last line. Two signals only come from outside.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from typing import IO
 
 # An exception that nobody caught, a module that is not there; a program that cannot be started.
 _OWN_STATUSES = (1, 2)
+# What the system sends where memory runs out, and whoever ends programs.
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM")
 _TAIL_BYTES = 4096
 _MOST_CHARACTERS = 200
 
@@ -41,4 +44,33 @@ def own_failure_sentence(reason: str, file_name: str) -> str:
         f"{file_name} could not be tried: the process that looks at files failed by itself "
         f"({reason.rstrip('.')}), which says nothing about the file. Try again; if it fails again, "
         "install TuneDeck anew."
+    )
+
+
+def innocent_sentence(status: int, said: bytes, file_name: str) -> str:
+    """What is said where the end of such a process tells nothing of the file; else the empty text.
+
+    Args:
+        status: Its exit status, negative for a signal.
+        said: The end of its standard error.
+        file_name: The file, for people.
+    """
+    if reason := own_failure(status, said):
+        return own_failure_sentence(reason, file_name)
+    for name in _FROM_OUTSIDE:
+        if hasattr(signal, name) and status == -getattr(signal, name):
+            return (
+                f"{file_name} could not be tried: the process that looks at files was ended by "
+                f"{name}, by another program, or by the system as memory ran out. That says "
+                "nothing about the file. Close other programs if memory is short, and try again."
+            )
+    return ""
+
+
+def overdue_sentence(file_name: str) -> str:
+    """What is said where such a process came to no end in a minute and was given up."""
+    return (
+        f"{file_name} could not be tried within a minute, and that was given up: the machine is "
+        "very busy, the file's drive is slow or gone, or the file is damaged. Try again, or choose "
+        "another file."
     )

@@ -25,7 +25,7 @@ from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
 from engine_bridge.child.stranger import Look, of_overrides
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
-from engine_bridge.own_failure import end_of, own_failure, own_failure_sentence
+from engine_bridge.own_failure import end_of, innocent_sentence, overdue_sentence
 from engine_bridge.protocol import Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import keeps_model
@@ -183,6 +183,7 @@ class PlannerThread:
         return True
 
     def _plan_stranger(self, question: Request) -> MemoryPlan:
+        name = shown_name(question.config.model_path)
         with tempfile.TemporaryFile() as errors:
             process = self._start_stranger(errors)
             if process is None:
@@ -192,12 +193,13 @@ class PlannerThread:
                 answer, _ = process.communicate(request, timeout=_THROWAWAY_S)
             except subprocess.TimeoutExpired:
                 process.kill()
-                answer, _ = process.communicate()
+                process.communicate()
+                raise PlanRefusedError(_stranger_problem(overdue_sentence(name))) from None
             finally:
                 with self._changed:
                     self._stranger = None
-            reason = own_failure(process.returncode, end_of(errors))
-        return _plan_in(answer, process.returncode, reason, question.config)
+            innocent = innocent_sentence(process.returncode, end_of(errors), name)
+        return _plan_in(answer, process.returncode, innocent, question.config)
 
     def _start_stranger(self, errors: IO[bytes]) -> subprocess.Popen[bytes] | None:
         """The throwaway process, where ``stop`` can find it; None once stopping."""
@@ -221,13 +223,12 @@ def _files_of(config: EngineConfig) -> set[str]:
     return {config.model_path} if draft is None else {config.model_path, draft.model_path}
 
 
-def _plan_in(answer: bytes, status: int, reason: str, config: EngineConfig) -> MemoryPlan:
+def _plan_in(answer: bytes, status: int, innocent: str, config: EngineConfig) -> MemoryPlan:
     try:
         read = read_answer(answer)
     except msgspec.DecodeError:
-        if reason:
-            sentence = own_failure_sentence(reason, shown_name(config.model_path))
-            raise PlanRefusedError(Problem((), sentence)) from None
+        if innocent:
+            raise PlanRefusedError(Problem((), innocent)) from None
         if config.override_kv:
             raise PlanRefusedError(of_overrides(config, status)) from None
         raise PlanRefusedError(

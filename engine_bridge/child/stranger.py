@@ -19,7 +19,7 @@ import msgspec
 import engine_bridge
 from engine_bridge.child.plan_once import Request, read_look
 from engine_bridge.gguf_window import shown_name
-from engine_bridge.own_failure import end_of, own_failure, own_failure_sentence
+from engine_bridge.own_failure import end_of, innocent_sentence, overdue_sentence
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
@@ -64,10 +64,11 @@ class Look:
             process = self._started(errors)
             if process is None:
                 return None
-            request = msgspec.json.encode(Request(config, only_look=True))
+            request, is_late = msgspec.json.encode(Request(config, only_look=True)), False
             try:
                 answer, _ = process.communicate(request, timeout=_PATIENCE_S)
             except subprocess.TimeoutExpired:
+                is_late = True
                 process.kill()
                 answer, _ = process.communicate()
             said = end_of(errors)
@@ -75,16 +76,18 @@ class Look:
             self._process = None
             if self._is_stopped or _is_answer(answer):
                 return None
-        if reason := own_failure(process.returncode, said):
-            return Problem((), own_failure_sentence(reason, shown_name(config.model_path)))
+        name = shown_name(config.model_path)
+        if is_late:
+            return Problem(("model_path",), overdue_sentence(name))
+        if sentence := innocent_sentence(process.returncode, said, name):
+            return Problem((), sentence)
         if config.override_kv:
             return of_overrides(config, process.returncode)
         return Problem(
             ("model_path",),
-            f"llama.cpp ended (status {process.returncode}) when it was tried on "
-            f"{shown_name(config.model_path)} apart from the running model, which goes on: the "
-            "file is damaged, or of a kind llama.cpp does not support. Download it again, or "
-            "choose another file.",
+            f"llama.cpp ended (status {process.returncode}) when it was tried on {name} apart from "
+            "the running model, which goes on: the file is damaged, or of a kind llama.cpp does "
+            "not support. Download it again, or choose another file.",
         )
 
     def _started(self, errors: IO[bytes]) -> subprocess.Popen[bytes] | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import queue
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.planning import PlanningError, plan_in_throwaway_process
+from engine_bridge.child import planner_thread, stranger
 from engine_bridge.child.planner_thread import PlannerThread, Running
 from engine_bridge.child.stranger import Look
 from engine_bridge.own_failure import end_of, own_failure
@@ -25,12 +27,13 @@ _ANSWER_S = 100.0
 
 
 @pytest.fixture
-def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every new Python of this test finds an installation that fails to start."""
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every new Python of this test finds an installation that fails to start; its folder."""
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "msgspec.py").write_text("raise ImportError('broken on purpose')\n")
     monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -76,6 +79,38 @@ def test_that_the_file_is_not_blamed_for_a_process_that_failed_by_itself(
     assert "damaged" not in problem.message
     assert "llama.cpp" not in problem.message
     assert problem.keys == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
+@pytest.mark.parametrize("asked", ASKED)
+def test_that_the_file_is_not_blamed_for_a_process_that_was_killed_from_outside(
+    path: Path,
+    broken: Path,
+    asked: Callable[[EngineConfig], Problem | None],
+) -> None:
+    (broken / "msgspec.py").write_text("import os\nos.kill(os.getpid(), 9)\n")
+    problem = asked(tiny_config(path))
+    assert problem is not None
+    assert "was ended by SIGKILL" in problem.message
+    assert "damaged" not in problem.message
+    assert problem.keys == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signal")
+@pytest.mark.parametrize("asked", ASKED[:2])
+def test_that_a_process_that_comes_to_no_end_is_given_up_as_such(
+    path: Path,
+    broken: Path,
+    asked: Callable[[EngineConfig], Problem | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (broken / "msgspec.py").write_text("import signal\nsignal.pause()\n")
+    monkeypatch.setattr(stranger, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(planner_thread, "_THROWAWAY_S", 0.5)
+    problem = asked(tiny_config(path))
+    assert problem is not None
+    assert "within a minute" in problem.message
+    assert "llama.cpp ended" not in problem.message
 
 
 @pytest.mark.parametrize("asked", ASKED)
