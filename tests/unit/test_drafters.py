@@ -137,7 +137,8 @@ def test_that_a_draft_model_needs_room_too(free: int, is_enough: bool) -> None:
     shape = shape_of([BufferBytes(_HOST, 2**29, 0, 0)], output_bytes=0, recurrent_bytes=0)
     pair = shape.with_draft(shape)
     room = Room((DeviceFacts("CPU", "", "cpu", "CPU", free, 4 * 2**30),), None)
-    problem = problem_of_room(pair, room, EngineConfig())
+    config = EngineConfig(spec_types=("draft-simple",), draft_model_path="d.gguf")
+    problem = problem_of_room(pair, room, config)
     assert (problem is None) == is_enough
     if problem is not None:
         assert "1.0 GiB are needed" in problem.message
