@@ -40,8 +40,7 @@ from engine_bridge.child.placement import ModelParams
 from engine_bridge.settings.config import EngineConfig
 
 BINDING_VERSION: str = _binding.__version__
-# The raw calls, for the other files of this facade.
-LIB: Any = _lib
+LIB: Any = _lib  # the raw calls, for the other files of this facade
 
 _CONTROL = LIB.LLAMA_TOKEN_ATTR_CONTROL | LIB.LLAMA_TOKEN_ATTR_UNKNOWN
 
@@ -260,6 +259,7 @@ class Context:
             the step that was computed last.
         log: What llama.cpp said while it was made.
         mtp: Context of the model's guessing layers, None without; see ``nextn``.
+        is_guessing: Whether it is such a one itself.
     """
 
     def __init__(self, handle: Any, model: Model, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
@@ -276,7 +276,7 @@ class Context:
         self.sequences: int = LIB.llama_n_seq_max(handle)
         self.rollback_tok: int = LIB.llama_n_rs_seq(handle)
         self.mtp: Self | None = None
-        self._memory = LIB.llama_get_memory(handle)
+        self._memory, self.is_guessing = LIB.llama_get_memory(handle), False
         self._abort_flag = AbortFlag()
         LIB.llama_set_abort_callback(handle, _SHALL_STOP, self._abort_flag.address)
         self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
@@ -322,7 +322,7 @@ class Context:
         Raises:
             NotSupportedError: On other platforms than Linux.
         """
-        return _JOINED.said_of_each(_BREAKDOWN.read(self.handle), self.model, self.ctx_tok)
+        return _JOINED.said_of_each(_BREAKDOWN.read(self.handle), self)
 
     def set_threads(self, decode: int, batch: int) -> None:
         """Change the threads of the next step."""

@@ -11,7 +11,7 @@ activations of a micro-batch).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.ggml import BufferType, Ggml
 from engine_bridge.child.placement import ModelParams
-from engine_bridge.child.split_tensors import Cut, SplitTensors
+from engine_bridge.child.split_tensors import Cut, LayerCache, SplitTensors
 from engine_bridge.gguf_header import read_header
 from engine_bridge.gguf_windows import windowed_layers
 from engine_bridge.settings.cache_type import CACHE_TYPES
@@ -29,13 +29,24 @@ from engine_bridge.settings.placement_items import proportion
 _META = "Meta("
 
 
-class _Joined(Protocol):
+class _Model(Protocol):
     """A model, as far as it is needed here."""
 
     handle: Any
     native: ModelParams
     window_tok: int
     layers: int
+    is_hybrid: bool
+
+
+class _Context(Protocol):
+    """A context on it, as far as it is needed here."""
+
+    is_guessing: bool
+    ctx_tok: int
+
+    @property
+    def model(self) -> _Model: ...
 
 
 @dataclass(frozen=True)
@@ -46,11 +57,15 @@ class _Parts:
         native: What the model was loaded with: the devices, their shares, pretended or not.
         cut: How llama.cpp cuts the tensors, None where it does not say.
         windowed: Layers that look back over a window only.
+        is_hybrid: Whether some layers keep a state instead.
+        layers: Layers of its own, which those that guess ahead stand behind.
     """
 
     native: ModelParams
     cut: Cut | None
     windowed: frozenset[int]
+    is_hybrid: bool
+    layers: int
 
 
 class JoinedDevices:
@@ -68,19 +83,18 @@ class JoinedDevices:
         self._known: WeakKeyDictionary[ModelParams, _Parts] = WeakKeyDictionary()
 
     def said_of_each(
-        self, rows: tuple[BufferBytes, ...], model: _Joined, pool_tok: int
+        self, rows: tuple[BufferBytes, ...], context: _Context
     ) -> tuple[BufferBytes, ...]:
         """``rows`` with those of a Meta device said of its parts.
 
         Args:
             rows: Bytes by buffer type.
-            model: The model they belong to, dry or loaded.
-            pool_tok: Tokens for which a cache without a window has room.
+            context: Whose they are, dry or real.
         """
-        devices = model.native.device_names
+        devices = context.model.native.device_names
         if not devices or not any(row.buffer.device.startswith(_META) for row in rows):
             return rows
-        parts = self._parts_of(model)
+        parts = self._parts_of(context.model)
         found: list[BufferBytes] = []
         for row in rows:
             if not row.buffer.device.startswith(_META):
@@ -89,23 +103,25 @@ class JoinedDevices:
             weights, caches = _by_shares(row, parts.native)
             if parts.cut is not None:
                 weights = parts.cut.weights
-                caches = _caches(row.context, parts, parts.cut, pool_tok) or caches
+                caches = _caches(row.context, parts, parts.cut, context) or caches
             for name, model_bytes, context_bytes in zip(devices, weights, caches, strict=True):
                 buffer = BufferType(name, name, False)
                 found.append(BufferBytes(buffer, model_bytes, context_bytes, row.compute))
         return tuple(found)
 
-    def _parts_of(self, model: _Joined) -> _Parts:
+    def _parts_of(self, model: _Model) -> _Parts:
         native = model.native
         parts = self._known.get(native)
         if parts is None:
             address = ctypes.cast(model.handle, ctypes.c_void_p).value or 0
             cut = self._tensors.cut_of(address, len(native.device_names))
-            parts = self._known[native] = _Parts(native, cut, _windowed_layers(model))
+            windowed = _windowed_layers(model)
+            parts = _Parts(native, cut, windowed, model.is_hybrid, model.layers)
+            self._known[native] = parts
         return parts
 
 
-def _windowed_layers(model: _Joined) -> frozenset[int]:
+def _windowed_layers(model: _Model) -> frozenset[int]:
     if not model.window_tok:
         return frozenset()
     header = read_header(model.native.config.model_path)
@@ -114,29 +130,45 @@ def _windowed_layers(model: _Joined) -> frozenset[int]:
     return frozenset(layer for layer, is_windowed in enumerate(flags) if is_windowed)
 
 
-def _caches(size: int, parts: _Parts, cut: Cut, pool_tok: int) -> tuple[int, ...]:
+def _caches(size: int, parts: _Parts, cut: Cut, context: _Context) -> tuple[int, ...]:
     """The caches on each device; empty where the tensors do not tell.
 
     Those without a window are known by their layers, so what is left of ``size`` is the others':
-    windowed ones, or states, of which nothing more is known than that they are cut alike.
+    windowed ones, or states.
     """
-    config = parts.native.config
-    count = len(parts.native.device_names)
-    full, other = [0.0] * count, [0.0] * count
-    for layer, cache in cut.caches.items():
-        into = other if layer in parts.windowed else full
-        for device in range(count):
-            into[device] += _bytes(cache.k_values[device], config.cache_type_k)
-            into[device] += _bytes(cache.v_values[device], config.cache_type_v)
-    if not any(full) and not any(other):
-        return ()
+    own = {layer: cache for layer, cache in cut.caches.items() if layer < parts.layers}
     whole = sum if parts.native.is_dry else max
-    known = [bytes_per_tok * pool_tok for bytes_per_tok in full]
-    if whole(known) > size:  # of a context that has fewer layers, as that of guessing layers
-        return _cut(size, full, whole(full))
-    shape = other if any(other) else full
-    rest = _cut(size - round(whole(known)), shape, whole(shape))
+    if context.is_guessing:
+        shape = _per_token(cut.caches, frozenset(own), parts, is_windowed=False)
+        return _cut(size, shape, whole(shape)) if any(shape) else ()
+    full = _per_token(own, parts.windowed, parts, is_windowed=False)
+    known = [bytes_per_tok * context.ctx_tok for bytes_per_tok in full]
+    left = size - round(whole(known))
+    if parts.is_hybrid and not cut.states:  # short convolutions are computed by every device
+        return tuple(round(one) + left for one in known)
+    shape = _per_token(own, parts.windowed, parts, is_windowed=True)
+    for values in () if any(shape) else cut.states.values():
+        shape = [one + value for one, value in zip(shape, values, strict=True)]
+    shape = shape if any(shape) else full
+    if not any(shape) or left < 0:
+        return ()
+    rest = _cut(left, shape, whole(shape))
     return tuple(round(one) + more for one, more in zip(known, rest, strict=True))
+
+
+def _per_token(
+    caches: Mapping[int, LayerCache], windowed: frozenset[int], parts: _Parts, *, is_windowed: bool
+) -> list[float]:
+    """Bytes of a token on each device, over the layers that are ``windowed`` or over the others."""
+    config = parts.native.config
+    found = [0.0] * len(parts.native.device_names)
+    for layer, cache in caches.items():
+        if (layer in windowed) is not is_windowed:
+            continue
+        for device in range(len(found)):
+            found[device] += _bytes(cache.k_values[device], config.cache_type_k)
+            found[device] += _bytes(cache.v_values[device], config.cache_type_v)
+    return found
 
 
 def _cut(size: int, shape: Sequence[float], whole: float) -> tuple[int, ...]:

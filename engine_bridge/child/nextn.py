@@ -84,6 +84,7 @@ def attach_mtp(context: Context, config: EngineConfig, *, quiet: bool = False) -
     if not can_guess():
         raise LlamaError("this build does not export the calls for the model's guessing layers.")
     context.mtp = Context.create(context.model, config.mtp, quiet=quiet, mtp_of=context)
+    context.mtp.is_guessing = True
     _set_thoughts(context.handle, True, False)  # of every token, not of those with logits alone
     _set_thoughts(context.mtp.handle, True, True)
 

@@ -75,10 +75,12 @@ class Cut:
     Attributes:
         weights: Bytes of them on each device.
         caches: Layers on the devices that keep a cache of keys and values, by their number.
+        states: Of layers that keep a state instead the values of their output on each device.
     """
 
     weights: tuple[int, ...]
     caches: dict[int, LayerCache]
+    states: dict[int, tuple[int, ...]]
 
 
 class SplitTensors:
@@ -136,7 +138,8 @@ class SplitTensors:
             for layer, row in rows.items()
             if "k" in row
         }
-        return Cut(tuple(weights), caches)
+        states = {layer: row["s"] for layer, row in rows.items() if "s" in row}
+        return Cut(tuple(weights), caches, states)
 
     def _joined_tensors(self, model: int) -> Iterator[int]:
         begin, end, _ = self._tensors(model).contents
@@ -170,10 +173,12 @@ def _segment(state: _State, number: int, devices: int) -> tuple[int, ...]:
 
 
 def _cache_rows(name: str, state: _State, devices: int) -> dict[str, tuple[int, ...]]:
-    """Values of a token's keys and values on each device, as far as a weight tells.
+    """Values of a token's keys and values, or of a state, on each device, as far as a weight tells.
 
     A cache is cut as the weights are that fill it (``get_split_granularity``).
     """
+    if name == "ssm_out.weight":
+        return {"s": _values(state, devices)}
     if name in ("attn_k.weight", "attn_v.weight"):
         return {name[5]: _values(state, devices)}
     if name == "attn_qkv.weight" and state.n_segments > 1:

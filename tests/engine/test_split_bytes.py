@@ -13,11 +13,14 @@ import pytest
 
 from engine_bridge.child.llama import has_rpc
 from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
+from tests.engine.tiny_mtp import write_tiny_mtp
 from tests.engine.workers import lent_cpus
 from tests.zoo.kinds import KINDS
 
 pytestmark = pytest.mark.engine
 
+# With states of linear attention, which are cut by heads.
+_MORE = {"qwen35": write_tiny_mtp}
 _SHARES = ([1, 1], [3, 1], [1, 3])
 _MIB = 2**20
 _Found: TypeAlias = tuple[MemoryPlan, MemoryPlan, tuple[int, int]]
@@ -51,7 +54,7 @@ def _assert_given(device: DeviceBytes, held: int, placement: object) -> None:
     assert abs(device.needed - held) <= slack, (placement, device, held)
 
 
-@pytest.mark.parametrize("kind", ["llama", "head-80", "gemma3", "qwen3moe", "lfm2"])
+@pytest.mark.parametrize("kind", ["llama", "head-80", "gemma3", "qwen3moe", "lfm2", "qwen35"])
 def test_that_split_mode_tensor_is_planned_as_it_is_cut(kind: str, tmp_path: Path) -> None:
     placements: list[dict[str, object]] = [
         {"split_mode": "tensor", "tensor_split": shares, "n_gpu_layers": layers, "cache_type_v": v}
@@ -62,7 +65,9 @@ def test_that_split_mode_tensor_is_planned_as_it_is_cut(kind: str, tmp_path: Pat
         )
         if v == "f16" or kind != "head-80"  # rows of 80 values are no blocks of 32
     ]
-    path = KINDS[kind](tmp_path / "model.gguf")
+    if kind == "qwen35":
+        placements += [placement | {"spec_types": ["draft-mtp"]} for placement in placements[1:3]]
+    path = (KINDS | _MORE)[kind](tmp_path / "model.gguf")
     found = _loaded(path, placements)
     for placement, (planned, real, held) in zip(placements, found, strict=True):
         for number in (0, 1):

@@ -14,6 +14,7 @@ import msgspec
 
 from engine_bridge.child.allocated import allocated
 from engine_bridge.child.llama import Context, Model
+from engine_bridge.child.nextn import attach_mtp
 from engine_bridge.child.planner import Planner
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.workers import held_bytes
@@ -30,6 +31,7 @@ def main(*logs: str) -> None:
         assert planned.effective is not None, planned.problems
         model = Model.load(config.model_path, config)
         context = Context.create(model, config)
+        attach_mtp(context, config)
         real = allocated(context, config, 0.0)
         found.append((planned, real, [held_bytes(Path(log)) for log in logs]))
         context.close()
