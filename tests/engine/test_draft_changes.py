@@ -68,7 +68,7 @@ def test_that_a_draft_model_comes_and_goes_while_answers_run(
     desk.until(lambda: bool(desk.all_of(TokensDelivered, request_id)))
     batcher = desk.batcher
     step = batcher.step
-    batcher.step = lambda: None  # type: ignore[method-assign]  # or it is over before the load is
+    batcher.step = lambda *_: None  # type: ignore[method-assign]  # or it is over before the load is
     on = desk.apply(with_draft)
     batcher.step = step  # type: ignore[method-assign]
     assert isinstance(on, Applied)
