@@ -138,6 +138,11 @@ class ThoughtCounter:
         self._reader = ThoughtReader(starts_inside=starts_inside)
         self._undecided_tok = 0
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no more tokens can belong to the thought."""
+        return self._reader.is_decided
+
     def take(self, piece: bytes) -> None:
         """Count the token with these bytes, if it belongs to the thought."""
         reader = self._reader

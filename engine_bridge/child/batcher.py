@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine_bridge.child import sentences
 from engine_bridge.child.carried import Carried, places
-from engine_bridge.child.context_shift import FullSlots
+from engine_bridge.child.delivery import Delivery
 from engine_bridge.child.drafting import Drafting
 from engine_bridge.child.filling import Filling
 from engine_bridge.child.llama import Context
+from engine_bridge.child.lockstep import Lockstep, steps_together
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
-from engine_bridge.child.pieces import Pieces
 from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
@@ -59,10 +56,11 @@ class Batcher:
         self.streams: list[Stream] = []
         self._emit = emit
         self._clock = clock
-        self._pieces = Pieces(context.model)
         self._sampling = Sampling(config, context.model)
         self._guard = StepGuard(clock)
         self._drafting = Drafting(self._guard, meter, emit)
+        self._delivery = Delivery(context, self._drafting, emit, self._finish)
+        self._lockstep: Lockstep | None = None
         self.reuse = PromptReuse()
         self._adopt(context, config, draft_context)
 
@@ -75,12 +73,13 @@ class Batcher:
         self.slots = [Slot(n, slot_cap_tok(context, config), 0) for n in range(context.sequences)]
         self._pool = Pool(context, self.slots, config.kv_unified and not model.is_recurrent)
         self.reuse.adopt(context, config, self.slots, self._pool)
-        self._full_slots = FullSlots(context, self._emit, self._drafting.shifted)
+        self._delivery.adopt(context)
         self._drafting.adopt(context, draft_context, config)
         self.set_live(config)
 
     def set_live(self, config: EngineConfig) -> None:
         """Take what needs no new context: sampling, drafts, the prefill chunk, caps of slots."""
+        self.settle()
         context, model = self.context, self.context.model
         self.config = config
         chunk = config.prefill_chunk_tok
@@ -96,7 +95,7 @@ class Batcher:
         for stream in self.streams:
             stream.draft_tok = 0  # made by a drafter that may be gone
         self.reuse.set_live(config)
-        self._full_slots.set_live(config)
+        self._delivery.full_slots.set_live(config)
         for slot in self.slots:
             slot.reshape(slot_cap_tok(context, config), config.drafted_max_tok)
             if slot.is_free and slot.cached > slot.cap_tok:
@@ -109,6 +108,7 @@ class Batcher:
 
     def forget_computed(self, config: EngineConfig) -> None:
         """The weights act otherwise from now on: what is cached was computed with others."""
+        self.settle()
         for slot in self.slots:
             slot.clear(self.context)
         for stream in self.streams:
@@ -117,6 +117,7 @@ class Batcher:
 
     def set_draft(self, config: EngineConfig, draft_context: Context | None) -> None:
         """Draft with another draft model, or with none; streams and their caches stay."""
+        self.settle()
         self._drafting.adopt(self.context, draft_context, config)
         self.set_live(config)
         for stream in self.streams:
@@ -159,11 +160,13 @@ class Batcher:
 
     def end(self, stream: Stream, reason: FinishReason, detail: str) -> None:
         """End a stream now; its slot keeps what was computed."""
+        self.settle()
         stream.finish = (reason, detail)
         self._finish(stream)
 
     def forget(self, conversation_id: str) -> None:
         """A conversation is closed: nothing of it stays, and anyone may have its slot."""
+        self.settle()
         for slot in self.reuse.forget(conversation_id):
             self._drafting.drop(slot.index)
 
@@ -173,6 +176,7 @@ class Batcher:
 
     def packed(self) -> Carried:
         """Copies of what the slots hold, for the context that comes next."""
+        self.settle()
         return Carried.of(self.context, self.config, self.slots)
 
     def move_to(
@@ -194,7 +198,7 @@ class Batcher:
             slot = seats.get(stream.slot)
             if slot is None:
                 self.end(stream, "failed", sentences.slots_gone(len(self.slots)))
-            elif not self._full_slots.fits(stream, slot.cap_tok):
+            elif not self._delivery.full_slots.fits(stream, slot.cap_tok):
                 self.end(stream, "context_full", sentences.slot_full(slot.cap_tok))
         self.reuse.take_over(old, seats, carried or Carried(), config)
         for stream in self.streams:
@@ -202,8 +206,14 @@ class Batcher:
             if stream.slot.index != old_slot.index or stream.dropped_tok:
                 self._drafting.drop(stream.slot.index)
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether there was a step since the last report of the meter."""
+        return self._lockstep is not None or self.meter.has_steps
+
     def slot_facts(self) -> tuple[SlotFacts, ...]:
         """State of every slot."""
+        self.settle()
         busy = {stream.slot.index: stream.request_id for stream in self.streams}
         return tuple(
             SlotFacts(slot.index, slot.cached, busy.get(slot.index), slot.conversation_id)
@@ -219,6 +229,7 @@ class Batcher:
 
     def _note_requests(self) -> None:
         self._guard.requests = frozenset(stream.request_id for stream in self.streams)
+        self._delivery.note_streams(len(self.streams))
 
     def _finish(self, stream: Stream) -> None:
         assert stream.finish is not None
@@ -254,29 +265,45 @@ class Batcher:
         """End the step under way early if it holds that request; see ``StepGuard``."""
         self._guard.interrupt(request_id)
 
-    def step(self) -> None:
-        """Compute one batch and deliver what it brought."""
-        self._full_slots.go_on()
+    def step(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Compute a batch and deliver what it brought.
+
+        Args:
+            is_wanted: Whether something else is to be done; until then it may be several batches.
+        """
+        if self._lockstep is not None:
+            self._step_together(self._lockstep, is_wanted)
+            return
+        self._delivery.full_slots.go_on()
         room = PLENTY_TOK
         if self._pool.is_shared:
             room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
-        generating = [stream for stream in self.streams if stream.is_generating]
-        reading: list[Stream] = []
-        if len(generating) < len(self.streams):
-            reading = [stream for stream in self.streams if not stream.is_generating]
-            self.reuse.checkpoints.take_due(stream.slot for stream in reading)
-            now = self._clock()
-            if reads_together(generating, reading, self._limits, self.pace, room, now):
-                generating = []
+        generating, reading = self._who_is_next(room)
         if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
-            return  # a cancel ended it; what was asked comes first
+            return  # a cancel ended it, or all wait for the model that drafts
         shares = share_out(generating, reading, self._limits, self.pace, room)
         if not shares:
             return
         if self._drafting.is_on:
             self._drafting.prepare(shares)
+        self._compute(shares, len(generating))
+
+    def _who_is_next(self, room_tok: int) -> tuple[list[Stream], list[Stream]]:
+        """Streams that shall have their next token, and those that still read their prompts."""
+        generating = [stream for stream in self.streams if stream.is_generating]
+        if len(generating) == len(self.streams):
+            return generating, []
+        reading = [stream for stream in self.streams if not stream.is_generating]
+        self.reuse.checkpoints.take_due(stream.slot for stream in reading)
+        now = self._clock()
+        if reads_together(generating, reading, self._limits, self.pace, room_tok, now_ns=now):
+            return [], reading
+        return generating, reading
+
+    def _compute(self, shares: Sequence[Share], generating: int) -> None:
+        """Compute ``shares``, of which the first ``generating`` are for next tokens."""
         tokens, rows = self._filling.fill(shares)
-        prompt_tok = sum([share.tokens for share in shares[len(generating) :]])
+        prompt_tok = sum([share.tokens for share in shares[generating:]])
         context = self.context
         begin = self._guard.enter(context, self.pace.expected_s(prompt_tok))
         code = context.decode(self._filling.batch, tokens)
@@ -287,89 +314,53 @@ class Batcher:
             self._recover(code, shares)
             return
         if logits is not None or not self._is_async:
-            self.pace.saw(prompt_tok, (end - begin) / 1e9, others_decoded=bool(generating))
+            self.pace.saw(prompt_tok, (end - begin) / 1e9, others_decoded=generating > 0)
         if self._drafting.watches:
             self._drafting.saw(self._filling.batch, shares)
         depths = [share.stream.slot.cached for share in shares]
-        best = self._likeliest(shares, logits, rows) if logits is not None else []
-        delivered_tok = self._deliver(shares, best, end)
+        best = [0] * rows
+        if logits is not None and self._sampling.is_greedy:
+            best = self._delivery.likeliest(shares, logits, rows)
+        delivered_tok = self._delivery.hand_out(shares, best, end)
         if prompt_tok:
             self.meter.prefilled(end - begin, prompt_tok, len(shares), delivered_tok)
         else:
             self.meter.decoded(end - begin, depths, rows, delivered_tok)
+            self._begin_lockstep(shares)
 
-    def _likeliest(
-        self, shares: Sequence[Share], logits: NDArray[np.float32], rows: int
-    ) -> list[int]:
-        """The likeliest token of every row, where streams take it; chains read rows themselves."""
-        if not self._sampling.is_greedy:
-            return [0] * rows
-        row = 0
-        for share in shares:
-            bias = share.stream.bias
-            if bias is not None and share.rows and share.stream.chain is None:
-                logits[row : row + share.rows, bias.tokens] += bias.values
-            row += share.rows
-        best: list[int] = logits[:rows].argmax(axis=1).tolist()
-        return best
+    def _begin_lockstep(self, shares: Sequence[Share]) -> None:
+        """Take the next steps together if nothing can happen in them but the next tokens."""
+        if self._drafting.is_on or self._drafting.watches or len(shares) != len(self.streams):
+            return
+        most_steps = steps_together([share.stream for share in shares])
+        if most_steps > 0 and self._pool.is_shared:
+            room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
+            most_steps = min(most_steps, room // len(shares))
+        if most_steps > 0 and len(shares) == len(self.streams):
+            eog = self.context.model.eog
+            self._lockstep = Lockstep(shares, most_steps, self._filling, self._delivery, eog)
 
-    def _deliver(self, shares: Sequence[Share], best: list[int], end_ns: int) -> int:
-        """Hand every share its tokens; how many were delivered."""
-        pieces = self._pieces
-        at = row = total = 0
-        for share in shares:
-            stream, slot, rows = share.stream, share.stream.slot, share.rows
-            if rows == 1:
-                chain = stream.chain
-                last = at + share.tokens - 1
-                if stream.new_tok == 0:
-                    self._drafting.begin(stream)
-                token = best[row] if chain is None else chain.sample(self.context, last)
-                slot.cached += share.tokens
-                slot.tokens[slot.cached] = token
-                slot.known = slot.cached + 1
-                stream.accept_one(pieces[token], end_ns)
-                total += 1
-            elif rows:
-                brought = self._drawn(share, best[row : row + rows], at)
-                self._keep(share, brought)
-                total += stream.accept(brought, pieces.__getitem__, end_ns)
-            else:
-                slot.cached += share.tokens
-                if slot.known == slot.cached:  # no token was wanted: the prompt is read
-                    stream.finish = ("token_limit", "")
-            at += share.tokens
-            row += rows
-            if slot.known >= slot.cap_tok and stream.finish is None:
-                self._full_slots.meet(stream)
-            if stream.finish is not None:
-                self._finish(stream)
-            elif end_ns >= stream.due_ns and (delivered := stream.delivered(end_ns)) is not None:
-                self._emit(delivered)
-        return total
+    def _step_together(self, lockstep: Lockstep, is_wanted: Callable[[], bool]) -> None:
+        code = lockstep.run(self._guard, self.pace.decode_s, is_wanted)
+        if code:
+            self.settle()
+            self._recover(code, lockstep.shares)
+        elif lockstep.token_of:
+            self.settle()
+            depths = [share.stream.slot.cached for share in lockstep.shares]
+            rows = self._delivery.hand_out(lockstep.shares, lockstep.token_of, lockstep.end_ns)
+            self.meter.decoded(lockstep.took_ns, depths, rows, rows)
+        elif lockstep.is_over:
+            self.settle()
+            for share in lockstep.shares:
+                self._delivery.send(share.stream, lockstep.end_ns)
+            self._begin_lockstep(lockstep.shares)
 
-    def _drawn(self, share: Share, best: list[int], first: int) -> list[int]:
-        """Tokens drawn for a draft's rows, up to the first that contradicts it."""
-        drafts, chain, slot = share.draft_tok, share.stream.chain, share.stream.slot
-        draft: list[int] = slot.tokens[slot.known : slot.known + drafts].tolist()
-        brought: list[int] = []
-        for number in range(drafts + 1):
-            token = best[number] if chain is None else chain.sample(self.context, first + number)
-            brought.append(token)
-            if number < drafts and (draft[number] != token or self._pieces[token] is None):
-                break
-        return brought
-
-    def _keep(self, share: Share, brought: list[int]) -> None:
-        """Book the cells that hold: the token before the draft, and what was confirmed of it."""
-        slot, accepted = share.stream.slot, len(brought) - 1
-        slot.cached += share.tokens - share.draft_tok + accepted
-        slot.tokens[slot.cached] = brought[-1]
-        slot.known = slot.cached + 1
-        share.stream.count_draft(share.draft_tok, accepted)
-        self._drafting.accept(share.stream, accepted)
-        if accepted < share.draft_tok:
-            self._drafting.reject(share.stream, slot.cached)
+    def settle(self) -> None:
+        """Bring the books up to date; before anything but a step happens."""
+        lockstep, self._lockstep = self._lockstep, None
+        if lockstep is not None:
+            lockstep.settle(self.meter, self.pace)
 
     # --- What can go wrong -------------------------------------------------------------------
 

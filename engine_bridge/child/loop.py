@@ -110,8 +110,9 @@ class EngineLoop:
         if not self._inbox and not self._requests.is_busy:
             self._inbox.wait(self._reports.wait_s())
         while (arrived := self._inbox.take()) is not None:
+            self._requests.settle()
             self._handle(arrived)
-        self._requests.turn()
+        self._requests.turn(self._inbox.__bool__)
         is_quiet = self._requests.is_idle and not self._changes.is_loading
         self._reports.turn(self._requests.engine, is_quiet=is_quiet)
 

@@ -49,6 +49,7 @@ class Outbox:
         self._open: dict[Hashable, list[Event]] = {}  # what newer events of a kind merge into
         self._log_lines = 0
         self._is_closing = False
+        self._is_waiting = False  # whether the writer has to be woken
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="pipe-writer", daemon=True)
         self._thread.start()
@@ -74,7 +75,9 @@ class Outbox:
             else:
                 self._open[key] = entry
             self._waiting.append(entry)
-            self._changed.notify()
+            if self._is_waiting:
+                self._is_waiting = False
+                self._changed.notify()
 
     def close(self) -> None:
         """Write what waits and end the thread."""
@@ -87,6 +90,7 @@ class Outbox:
         while True:
             with self._changed:
                 while not self._waiting and not self._is_closing:
+                    self._is_waiting = True
                     self._changed.wait()
                 entries, self._waiting = self._waiting, []
                 self._open.clear()

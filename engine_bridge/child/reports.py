@@ -82,6 +82,7 @@ class Reports:
         self._process = psutil.Process()
         self._steps_due_ns = 0
         self._memory_due_ns = 0
+        self._busy_until_ns = 0  # while it is not quiet nothing is due before
         self._has_news = False
         self._thread: threading.Thread | None = None
         self._is_wanted_elsewhere = threading.Event()
@@ -105,18 +106,24 @@ class Reports:
             is_quiet: Whether neither a request nor a load is under way.
         """
         now = self._clock()
+        if not is_quiet and now < self._busy_until_ns:
+            return  # asked after every step
+        self._busy_until_ns = 0
         if engine is not None:
-            has_steps = engine.batcher.meter.has_steps
+            has_steps = engine.batcher.has_steps
             self._has_news = self._has_news or has_steps
             is_quiet = is_quiet and not has_steps
             if self._has_news and now >= self._steps_due_ns:
                 self._has_news = False
                 self._steps_due_ns = now + _STEPS_EVERY_NS
-                self._emit(engine.batcher.meter.report(now, engine.batcher.slot_facts()))
+                slots = engine.batcher.slot_facts()
+                self._emit(engine.batcher.meter.report(now, slots))
             self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
             self._emit(self._memory(now, engine))
+        if not is_quiet:
+            self._busy_until_ns = min(self._steps_due_ns, self._memory_due_ns)
 
     def close(self) -> None:
         """End a measurement under way."""
@@ -130,9 +137,10 @@ class Reports:
             return
         if not is_quiet:
             self._quiet_since_ns = now_ns
-            self._is_wanted_elsewhere.set()
+            if not self._is_wanted_elsewhere.is_set():
+                self._is_wanted_elsewhere.set()
         threads, _ = threads_of(config)
-        peak = self._peaks.setdefault(threads, _Peak())
+        peak = self._peaks.get(threads) or self._peaks.setdefault(threads, _Peak())
         if threads != self._threads:
             self._threads = threads
             self._peak_due_ns = 0

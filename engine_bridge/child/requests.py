@@ -66,8 +66,17 @@ class Requests:
         """Whether there is no request at all, not even one that is prepared or waits."""
         return not (self.is_busy or self._preparing or self._line or self._held)
 
-    def turn(self) -> None:
-        """Give free slots to those who wait, then compute a step."""
+    def settle(self) -> None:
+        """Bring the books of the streams up to date."""
+        if self.engine is not None:
+            self.engine.batcher.settle()
+
+    def turn(self, is_wanted: Callable[[], bool]) -> None:
+        """Give free slots to those who wait, then compute a step.
+
+        Args:
+            is_wanted: Whether something has arrived; until then it may be several steps.
+        """
         if self.engine is None:
             return
         batcher = self.engine.batcher
@@ -76,7 +85,7 @@ class Requests:
         if self._line:
             self._line.tell()
         if batcher.streams:
-            batcher.step()
+            batcher.step(is_wanted)
 
     def close(self) -> None:
         """End the thread and free the engine."""

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from engine_bridge.child.bias import Bias
 from engine_bridge.child.candidates import Candidates
 from engine_bridge.child.grammar import ConstrainedChain, Grammar, GrammarError
 from engine_bridge.child.llama import Model
 from engine_bridge.child.sampler_chain import SamplerChain
-from engine_bridge.child.stream import Bias, Stream
+from engine_bridge.child.stream import Stream
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
 from engine_bridge.settings.row import Group

@@ -72,6 +72,7 @@ def reads_together(
     limits: Limits,
     pace: Pace,
     room_tok: int,
+    *,
     now_ns: int,
 ) -> bool:
     """Whether the next step should be for the prompts alone, since all came at once.

@@ -5,13 +5,12 @@ Knows what ends an answer; must not know batches or the pipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine_bridge.child.bias import Bias
 from engine_bridge.child.sampler_chain import SamplerChain
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.text import TextAssembler
@@ -19,29 +18,8 @@ from engine_bridge.metrics.definitions import itl_s, percentile
 from engine_bridge.protocol import FinishReason, Generate, RequestTiming, TokensDelivered
 from engine_bridge.thoughts import ThoughtCounter
 
-# Text goes to the window at most this often; the first token goes at once.
-_FLUSH_NS = 16_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Bias:
-    """What is added to the scores of some tokens; minus infinity forbids one.
-
-    Attributes:
-        tokens: (biased,) int64, each once.
-        values: (biased,) float32.
-    """
-
-    tokens: NDArray[np.int64]
-    values: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, biases: Mapping[int, float]) -> Self | None:
-        """``biases`` by token as arrays; None for none."""
-        if not biases:
-            return None
-        tokens = np.fromiter(biases.keys(), np.int64, len(biases))
-        return cls(tokens, np.fromiter(biases.values(), np.float32, len(biases)))
+# Without a limit of the answer.
+_NO_LIMIT_TOK = 1 << 40
 
 
 class Prepared:
@@ -93,6 +71,7 @@ class Stream:
         dropped_tok: Earlier tokens that its slot had to forget for it to go on.
         recompute_reason: Why tokens of its prompt are computed again, or empty.
         due_ns: When text should be sent next.
+        is_plain: Whether more text can neither end the answer nor belong to a thought.
     """
 
     def __init__(self, prepared: Prepared, slot: Slot, reused_tok: int, started_ns: int) -> None:
@@ -109,8 +88,11 @@ class Stream:
         self.draft_tok = self.again_tok = self.dropped_tok = 0
         self.recompute_reason = ""
         self.due_ns = 0
+        limit_tok = prepared.max_new_tok
+        self._limit_tok = limit_tok if limit_tok >= 0 else _NO_LIMIT_TOK
         self._text = TextAssembler(prepared.command.stop)
         self._thought = ThoughtCounter(starts_inside=prepared.starts_in_thought)
+        self.is_plain = False
         self._started_ns = started_ns
         self._step_ns: list[int] = []
         self._resumed_at: set[int] = set()  # places of the first steps after a pause
@@ -122,8 +104,7 @@ class Stream:
     @property
     def remaining_tok(self) -> int:
         """Tokens left until the limit; a huge number without one."""
-        limit = self.prepared.max_new_tok
-        return limit - self.new_tok if limit >= 0 else 1 << 40
+        return self._limit_tok - self.new_tok
 
     @property
     def first_ns(self) -> int:
@@ -133,7 +114,8 @@ class Stream:
     @property
     def is_generating(self) -> bool:
         """Whether its next step brings the next token; else it still reads its text."""
-        return self.new_tok > 0 and 0 < self.slot.pending <= 1 + self.again_tok
+        slot = self.slot
+        return 0 < slot.known - slot.cached <= 1 + self.again_tok and self.new_tok > 0
 
     def accept_one(self, piece: bytes | None, at_ns: int) -> None:
         """Take the one token that a step brought.
@@ -144,7 +126,25 @@ class Stream:
         """
         self._step_ns.append(at_ns)
         self._step_tok.append(1)
-        self._take(piece)
+        if piece is None or not self.is_plain:
+            self._take(piece)
+            return
+        self.new_tok += 1  # what is left of ``_take``, a thousand times a second
+        self._text.push(piece)
+        if self.new_tok >= self._limit_tok:
+            self.finish = ("token_limit", "")
+
+    def accept_each(self, pieces: Sequence[bytes | None], at_ns: Sequence[int]) -> None:
+        """Take tokens that as many steps brought, of which none can end the answer.
+
+        Args:
+            pieces: Their bytes; the stream is plain, so none of them is None.
+            at_ns: When each step ended.
+        """
+        self._step_ns += at_ns
+        self._step_tok += [1] * len(pieces)
+        self.new_tok += len(pieces)
+        self._text.push(b"".join(filter(None, pieces)))
 
     def accept(
         self, tokens: Sequence[int], pieces: Callable[[int], bytes | None], at_ns: int
@@ -180,6 +180,7 @@ class Stream:
             self.finish = ("stop_text", self._text.stopped_by)
         elif self.remaining_tok <= 0:
             self.finish = ("token_limit", "")
+        self.is_plain = self._thought.is_over and not self._text.has_stops
 
     def count_draft(self, drafted: int, accepted: int) -> None:
         """Count a verified draft by position."""
@@ -196,8 +197,13 @@ class Stream:
         """The engine is changed below it: the time until its next step is no gap of its own."""
         self._resumed_at.add(len(self._step_ns))
 
-    def delivered(self, now_ns: int) -> TokensDelivered | None:
-        """The event with what was not sent yet; None if there is nothing."""
+    def delivered(self, now_ns: int, pause_ns: int = 0) -> TokensDelivered | None:
+        """The event with what was not sent yet; None if there is nothing.
+
+        Args:
+            now_ns: Now.
+            pause_ns: How long the next one should wait.
+        """
         if self._sent_steps == len(self._step_ns) and self.finish is None:
             return None
         text = self._text.take() if self.finish is None else self._text.take() + self._text.finish()
@@ -210,7 +216,7 @@ class Stream:
             sent_ns=now_ns,
             think_tok=self._thought.tok,
         )
-        self._sent_steps, self.due_ns = len(self._step_ns), now_ns + _FLUSH_NS
+        self._sent_steps, self.due_ns = len(self._step_ns), now_ns + pause_ns
         return event if event.text or event.step_ns else None
 
     def timing(self, now_ns: int) -> RequestTiming:

@@ -27,6 +27,11 @@ class TextAssembler:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.stopped_by = ""
 
+    @property
+    def has_stops(self) -> bool:
+        """Whether more text may end the answer."""
+        return bool(self._stops)
+
     def push(self, piece: bytes) -> bool:
         """Take the bytes of a token.
 

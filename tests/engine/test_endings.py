@@ -122,7 +122,7 @@ def _make_it_say(desk: InProcess, tokens: list[int]) -> None:
     def likeliest(shares: object, logits: object, rows: int) -> list[int]:
         return [next(rest) for _ in range(rows)]
 
-    desk.batcher._likeliest = likeliest  # type: ignore[method-assign]
+    desk.batcher._delivery.likeliest = likeliest  # type: ignore[method-assign]
 
 
 def test_that_a_cancelled_stream_keeps_its_slot_warm(desk: InProcess, few_words_path: Path) -> None:

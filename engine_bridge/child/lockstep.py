@@ -1,0 +1,150 @@
+"""Steps in which the same streams take one token each, the likeliest, booked together.
+
+After a step has streamed all weights through the processor, none of our code or data is left in
+its caches: what a step touches costs ten times what it costs otherwise. So as long as nothing
+happens but the next tokens, a step here touches the batch and little else, and the books of
+streams and slots are brought up to date now and then. Must not know commands or samplers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine_bridge.child.delivery import Delivery
+from engine_bridge.child.filling import Filling
+from engine_bridge.child.measure import StepMeter
+from engine_bridge.child.pace import Pace
+from engine_bridge.child.scheduler import Share
+from engine_bridge.child.step_guard import StepGuard
+from engine_bridge.child.stream import Stream
+
+# Long enough for the text of several flushes; then everything is looked at again.
+_MOST_STEPS = 64
+
+
+class Lockstep:
+    """A run of such steps; up to date with the books when it begins.
+
+    Attributes:
+        shares: One token for each stream, in batch order.
+        token_of: After a step that was not booked: the likeliest token of each share.
+        end_ns: When the last step ended.
+        took_ns: How long it took.
+
+    Args:
+        shares: One token for each stream, which has no chain and whose text can be neither a
+            thought nor a stop text.
+        most_steps: Steps in which no stream can come to its end, at least one.
+        filling: Has the batch.
+        delivery: Hands tokens out.
+        eog: Tokens that end an answer.
+    """
+
+    def __init__(
+        self,
+        shares: Sequence[Share],
+        most_steps: int,
+        filling: Filling,
+        delivery: Delivery,
+        eog: frozenset[int],
+    ) -> None:
+        """Fill the batch for the first step."""
+        self.shares = shares
+        self.token_of: list[int] = []
+        self.end_ns = self.took_ns = 0
+        self._most_steps = most_steps
+        self._filling = filling
+        self._delivery = delivery
+        self._eog = eog
+        self._biased = _biased(shares)
+        self._due_ns = min(share.stream.due_ns for share in shares)
+        self._ends_ns: list[int] = []
+        self._took_ns: list[int] = []
+        self._brought: list[list[int]] = []
+        filling.fill(shares)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is time to bring the books up to date and see what is next."""
+        return self.end_ns >= self._due_ns or len(self._ends_ns) >= self._most_steps
+
+    def run(self, guard: StepGuard, expected_s: float, is_wanted: Callable[[], bool]) -> int:
+        """Compute steps until it is over, a step was not booked, or something else is to be done.
+
+        Args:
+            guard: Stands around each step.
+            expected_s: How long one should take.
+            is_wanted: Whether something else is to be done.
+
+        Returns:
+            What the last ``llama_decode`` returned. If it is 0 and ``token_of`` is not empty, one
+            of these tokens ends its answer and the step is the caller's to book, after ``settle``.
+        """
+        context, batch, count = self._delivery.context, self._filling.batch, len(self.shares)
+        # Numbers one by one: numpy's own code would be as cold as everything else.
+        token, pos = memoryview(batch.token), memoryview(batch.pos)  # type: ignore[arg-type]
+        while True:
+            begin_ns = guard.enter(context, expected_s)
+            code = context.decode(batch, count)
+            logits = context.logits() if code == 0 else None
+            self.end_ns = end_ns = guard.leave()
+            self.took_ns = end_ns - begin_ns
+            if logits is None:
+                return code
+            tokens: list[int] = logits[:count].argmax(axis=1).tolist()
+            if self._biased is None or not self._biased.isdisjoint(tokens):
+                tokens = self._delivery.likeliest(self.shares, logits, count)
+            if not self._eog.isdisjoint(tokens):
+                self.token_of = tokens
+                return code
+            for at in range(count):
+                token[at] = tokens[at]
+                pos[at] += 1
+            self._brought.append(tokens)
+            self._ends_ns.append(end_ns)
+            self._took_ns.append(self.took_ns)
+            if self.is_over or is_wanted():
+                return code
+
+    def settle(self, meter: StepMeter, pace: Pace) -> None:
+        """Bring the books of streams, slots, meter and pace up to date."""
+        count, steps = len(self.shares), len(self._brought)
+        depths = [share.stream.slot.cached for share in self.shares]
+        for number, took_ns in enumerate(self._took_ns):
+            meter.decoded(took_ns, [depth + number for depth in depths], count, count)
+            pace.saw(0, took_ns / 1e9)
+        if steps:
+            pieces = self._delivery.pieces
+            for share, tokens in zip(self.shares, zip(*self._brought, strict=True), strict=True):
+                slot = share.stream.slot
+                slot.tokens[slot.known : slot.known + steps] = tokens
+                slot.cached += steps
+                slot.known += steps
+                share.stream.accept_each([pieces[token] for token in tokens], self._ends_ns)
+        self._brought, self._ends_ns, self._took_ns = [], [], []
+
+
+def steps_together(streams: Sequence[Stream]) -> int:
+    """Steps in which each of ``streams`` can take its likeliest token and none comes to its end.
+
+    The last token of an answer or of a slot is left for a step of its own.
+    """
+    most_steps = _MOST_STEPS
+    for stream in streams:
+        if stream.chain is not None or not stream.is_plain or not stream.is_generating:
+            return 0
+        slot = stream.slot
+        most_steps = min(most_steps, stream.remaining_tok - 1, slot.cap_tok - slot.known - 1)
+    return most_steps
+
+
+def _biased(shares: Sequence[Share]) -> frozenset[int] | None:
+    """The likeliest tokens that a bias may change into others; None for any."""
+    found: frozenset[int] = frozenset()
+    for share in shares:
+        bias = share.stream.bias
+        matters = frozenset() if bias is None else bias.matters_for
+        if matters is None:
+            return None
+        found |= matters
+    return found
