@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine_bridge.child import llama
 from engine_bridge.protocol import Cancel, RequestFinished, TokensDelivered
@@ -53,21 +55,21 @@ def test_that_end_of_generation_ends_an_answer_unless_told_otherwise(
     eog.clear()
     _, finished = desk.answer(random_tokens(8), max_new_tok=20, ignore_eog=True)
     assert finished.reason == "token_limit"
-    drawn = desk.batcher._pieces
+    drawn = desk.batcher._delivery.pieces
     assert EOS_ID not in drawn, "an ignored end of text is never drawn, as in llama-server"
 
 
 def _make_every_token_end(desk: InProcess) -> list[int]:
     """Let every token count as end of generation; emptying the list takes that back."""
     every = [1]
-    pieces = desk.batcher._pieces
+    pieces = desk.batcher._delivery.pieces
     missing = type(pieces).__missing__
 
     class Ending(type(pieces)):  # type: ignore[misc]
         def __missing__(self, token: int) -> bytes | None:
             return None if every else missing(self, token)
 
-    desk.batcher._pieces = Ending(desk.batcher.context.model)
+    desk.batcher._delivery.pieces = Ending(desk.batcher.context.model)
     return every
 
 
@@ -116,13 +118,16 @@ def test_that_a_broken_tail_becomes_one_mark(desk: InProcess, few_words_path: Pa
 
 
 def _make_it_say(desk: InProcess, tokens: list[int]) -> None:
-    """Replace what the model finds likeliest by ``tokens``, one row after the other."""
+    """Replace the scores of the one stream by such as have ``tokens`` the likeliest, in turn."""
     rest = iter(tokens)
+    context = desk.batcher.context
 
-    def likeliest(shares: object, logits: object, rows: int) -> list[int]:
-        return [next(rest) for _ in range(rows)]
+    def logits() -> NDArray[np.float32]:
+        scores = np.zeros((1, context.model.vocab), np.float32)
+        scores[0, next(rest)] = 1.0
+        return scores
 
-    desk.batcher._delivery.likeliest = likeliest  # type: ignore[method-assign]
+    context.logits = logits  # type: ignore[method-assign]
 
 
 def test_that_a_cancelled_stream_keeps_its_slot_warm(desk: InProcess, few_words_path: Path) -> None:
