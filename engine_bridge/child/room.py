@@ -20,6 +20,8 @@ _MARGIN_SHARE = 0.05
 _MARGIN_LEAST_BYTES = 256 * 2**20
 _MARGIN_MOST_BYTES = 1024 * 2**20
 _MIB, _GIB = 2**20, 2**30
+# Of the margin: what other programs may take between an offer and the click that accepts it.
+_SLACK_SHARE = 0.25
 # llama-server's --fit-target.
 FIT_MARGIN_MIB = 1024
 
@@ -67,6 +69,17 @@ class Room:
             for device in self.memory
         )
         return limited
+
+    def with_slack(self) -> Room:
+        """The same room, a little smaller: what fits in there still fits a minute later."""
+        room = Room(self.memory, None, self.fit_margin_bytes // _MIB)
+        room.memory = tuple(
+            msgspec.structs.replace(
+                device, free=max(0, device.free - int(_SLACK_SHARE * margin_bytes(device.total)))
+            )
+            for device in self.memory
+        )
+        return room
 
     def missing_bytes(self, need: DeviceBytes) -> int:
         """How much more the device would have to have; 0 or less if it fits."""

@@ -79,6 +79,8 @@ class _Search:
         self._config = config
         self._facts = facts
         self._room = room
+        # The longest context that only just fits would be too long by the time it is asked for.
+        self._roomy = room.with_slack()
         self._try_out = try_out
         self._tried: dict[EngineConfig, MemoryShape | None] = {}
 
@@ -146,18 +148,23 @@ class _Search:
         if self._fits(shape, config):
             return config
         tried = [(_ctx_of(config), shape)]
+        just_fitting: EngineConfig | None = None
         for _ in range(_CONTEXT_RUNS):
-            tokens = _useful(self._room.tokens_that_fit(tried), config, self._facts)
+            tokens = _useful(self._roomy.tokens_that_fit(tried), config, self._facts)
+            if tokens < least:
+                tokens = _useful(self._room.tokens_that_fit(tried), config, self._facts)
             if tokens < least or tokens == tried[-1][0]:
-                return None
+                break
             candidate = config.with_values({_ctx_key(config): tokens})
             found = None if errors_of(candidate, self._facts) else self._shape(candidate)
             if found is None:
-                return None
-            if self._fits(found, candidate):
+                break
+            if problem_of_room(found, self._roomy, candidate) is None:
                 return candidate
+            if self._fits(found, candidate):
+                just_fitting = candidate
             tried.append((tokens, found))
-        return None
+        return just_fitting
 
     def _without_the_needless(self, config: EngineConfig) -> dict[str, Value]:
         """The changes that made ``config`` of what was asked for, less those it fits without."""

@@ -135,3 +135,11 @@ def test_that_no_context_fits_where_weights_alone_do_not() -> None:
     assert layers is not None
     assert 0 < layers < 16
     assert Room((device("CUDA0", 8 * GIB),), None).layers_that_fit(shape, 31) is None
+
+
+def test_that_slack_is_a_quarter_of_the_margin_and_never_more_than_there_is() -> None:
+    room = Room((device("CUDA0", 3 * GIB), device("CPU", 6 * GIB)), None).with_slack()
+    taken = [device.free for device in room.memory]
+    quarters = [margin_bytes(each.total) // 4 for each in room.memory]
+    assert taken == [3 * GIB - quarters[0], 6 * GIB - quarters[1]]
+    assert Room((device("CPU", 0),), None).with_slack().memory[0].free == 0

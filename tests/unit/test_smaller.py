@@ -70,8 +70,8 @@ def test_that_a_shorter_context_is_offered_before_anything_else(free_gib: float)
     assert fix.keys() == {"ctx_per_slot_tok"}
     tokens = fix["ctx_per_slot_tok"]
     assert isinstance(tokens, int)
-    assert fits(changed(CONFIG, fix), space)
-    assert not fits(CONFIG.with_values({"ctx_per_slot_tok": tokens + 256}), space)
+    assert fits(changed(CONFIG, fix), space.with_slack()), "still, where others took a little"
+    assert not fits(CONFIG.with_values({"ctx_per_slot_tok": tokens + 256}), space.with_slack())
     assert machine.runs <= 4
 
 
