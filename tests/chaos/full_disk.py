@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -50,6 +51,7 @@ def run(stage: Stage) -> Tally:
                 except LostError as error:
                     disk.heal()
                     loss = str(error)
+                shutil.rmtree(folder, ignore_errors=True)  # its room is the next round's
                 tally.note(loss and f"{words}, round {number + 1}: {loss}")
                 stage.say(f"{words}: {loss or 'ok'}")
     return tally
