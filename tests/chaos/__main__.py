@@ -19,7 +19,7 @@ from random import Random, SystemRandom
 import msgspec
 
 from tests.chaos.counts import counts_of
-from tests.chaos.tally import Tally, table
+from tests.chaos.tally import HEADING, Tally
 
 # In the order of the table: the module of each kind.
 KINDS = (
@@ -43,11 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     counts_of(os.environ)  # says what is wrong with it before anything begins
     print(f'seed {seed} (the same chances again: make chaos ARGS="--seed {seed}")', flush=True)
+    print(HEADING, flush=True)
     tallies = []
     for kind in args.kinds or KINDS:
         print(f"{kind} …", file=sys.stderr, flush=True)
         tallies.append(_run_apart(kind, seed))
-    print(table(tallies))
+        print(tallies[-1].line(), flush=True)  # at once: an hour may be cut short
     for tally in tallies:
         for loss in tally.losses:
             print(f"lost: {tally.name}: {loss}")
@@ -65,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
 def _run_apart(kind: str, seed: int) -> Tally:
     """One kind in a process of its own, in folders of its own."""
     begun_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tunedeck-chaos-") as folder:
+    # A kind that was killed may leave a disk there that is in use.
+    with tempfile.TemporaryDirectory(
+        prefix="tunedeck-chaos-", ignore_cleanup_errors=True
+    ) as folder:
         home, report = Path(folder) / "home", Path(folder) / "tally.json"
         environment = os.environ | {name: str(home / name.lower()) for name in _XDG}
         environment |= {"HF_HUB_OFFLINE": "1", "QT_QPA_PLATFORM": "offscreen"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 _NAME_WIDTH = 34
+# Above the lines of all kinds.
+HEADING = f"{'':<{_NAME_WIDTH}} {'tried':>6} {'survived':>9} {'lost':>5} {'seconds':>8}"
 
 
 class Tally(msgspec.Struct, forbid_unknown_fields=True):
@@ -41,9 +41,3 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         """One line for a person."""
         figures = f"{self.tried:6,} {self.survived:9,} {len(self.losses):5,} {self.seconds:8.0f}"
         return f"{self.name:<{_NAME_WIDTH}} {figures}  {'; '.join(self.notes)}".rstrip()
-
-
-def table(tallies: Iterable[Tally]) -> str:
-    """All lines below a heading."""
-    heading = f"{'':<{_NAME_WIDTH}} {'tried':>6} {'survived':>9} {'lost':>5} {'seconds':>8}"
-    return "\n".join([heading, *(tally.line() for tally in tallies)])
