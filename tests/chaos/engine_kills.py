@@ -27,7 +27,8 @@ from tests.chaos.tally import Tally
 from widgets.chat_view import ChatView
 
 _STALL_S = 3.0
-_CTX_TOK = 4096
+# An answer of a second may be 7,000 tokens when it is read again: the tiny model's words are none.
+_CTX_TOK, _OTHER_CTX_TOK, _CTX_TRAIN_TOK = 16_384, 32_768, 65_536
 # Random waits of up to so many seconds before the blow; on two cores each moment lasts about that.
 _LONGEST_WAIT_S = {"load": 0.4, "prefill": 0.4, "decode": 1.0, "apply": 0.05, "start": 1.0}
 _BLOWS = (signal.SIGKILL, signal.SIGABRT, signal.SIGSTOP)
@@ -43,7 +44,7 @@ def run(stage: Stage) -> Tally:
     client = EngineClient(limits=ClientLimits(stall_after_s=_STALL_S))
     config = EngineConfig.from_values(
         {
-            "model_path": str(stage.chat_model()), "threads": 1, "ctx_per_slot_tok": _CTX_TOK,
+            "model_path": str(_model(stage)), "threads": 1, "ctx_per_slot_tok": _CTX_TOK,
             "slots": 2, "temperature": 0.0, "max_new_tok": -1,
         }
     )  # fmt: skip
@@ -126,9 +127,9 @@ class _Round:
         until(lambda: bool(arrived), "the first word")
         match self._moment:
             case "load":
-                other = self._stage.chat_model("other-chat.gguf", seed=1)
+                other = _model(self._stage, "other-long.gguf", seed=1)
                 loaded = window.desk.session.model
-                path = self._stage.chat_model() if loaded and loaded.path == str(other) else other
+                path = _model(self._stage) if loaded and loaded.path == str(other) else other
                 window.engine_wiring.load(str(path))
             case "prefill":
                 view.stop_requested.emit()
@@ -137,7 +138,7 @@ class _Round:
             case "apply":
                 now = window.desk.session.wanted.ctx_per_slot_tok
                 window.desk.session.commit(
-                    "ctx_per_slot_tok", 8192 if now == _CTX_TOK else _CTX_TOK
+                    "ctx_per_slot_tok", _OTHER_CTX_TOK if now == _CTX_TOK else _CTX_TOK
                 )
                 window.desk.session.apply()
             case "start":
@@ -221,6 +222,10 @@ class _Round:
         view.stop_requested.emit()
         until(lambda: not chats.answering_count(), "the answer to stop")
         self._check_words(before)
+
+
+def _model(stage: Stage, name: str = "long.gguf", seed: int = 0) -> Path:
+    return stage.chat_model(name, ctx_train_tok=_CTX_TRAIN_TOK, seed=seed)
 
 
 def _recover(window: Window) -> None:
