@@ -7,7 +7,7 @@ from __future__ import annotations
 
 # Nobody should wait longer than 250 ms for someone else's prompt; the rest is for what the measured
 # speed cannot foresee (a deeper context, another program).
-_TARGET_S = 0.2
+_TARGET_S = 0.18
 LEAST_CHUNK_TOK = 32
 # Alone, a step may be longer, but a newcomer has to wait for its end.
 _ALONE_TARGET_S = 0.5

@@ -16,7 +16,7 @@ import numpy as np
 from engine_bridge.gguf_file import read_model_facts
 from tests import models
 from tests.bench import llama_server, machine, report
-from tests.bench.compared import HEAD, Compared, in_turn
+from tests.bench.compared import HEAD, Compared, in_fresh_processes, in_turn
 from tests.bench.engine import Engine
 from tests.bench.peer import Peer
 from tests.bench.work import Contender, Layout, StreamTimes, Work, random_work
@@ -31,6 +31,7 @@ LONG_TOK, LATE_TOK = 2000, 4000
 _FIRST_WORDS, _NEXT_WORDS = 900, 60
 _FEW_TOK, _ANSWER_TOK, _RUNNING_TOK = 2, 48, 400
 _LATE_AFTER_S = 1.5
+_WARM_UP_TOK = 96
 # What `prefill_chunk_tok` auto promises on Gemma.
 TARGET_ITL_S = 0.3
 _WORDS = [
@@ -115,12 +116,23 @@ def gaps_while_arriving(contender: Contender, vocab: int, seed: int) -> float:
 def measure(name: str, path: Path, binary: Path, pairs: int) -> list[Compared]:
     """All figures of one model."""
     vocab, threads = read_model_facts(path).vocab, machine.usable_cores()
+    warm_up = random_work(1, _WARM_UP_TOK, _FEW_TOK, vocab, seed=0)
     long = Compared(f"{name}: TTFT of {LONG_TOK:,} tokens", "ms")
-    with both(binary, Layout(path, 1, 4096, threads)) as (engine, peer):
-        in_turn(long, engine, peer, pairs, lambda c, seed: long_prompt(c, vocab, seed))
+    in_fresh_processes(
+        long,
+        lambda: both(binary, Layout(path, 1, 4096, threads)),
+        pairs,
+        lambda contender: contender.run(warm_up),
+        lambda contender, seed: long_prompt(contender, vocab, seed),
+    )
     turn = Compared(f"{name}: TTFT of a second turn", "ms")
-    with both(binary, Layout(path, 1, 4096, threads, keeps_prompts=True)) as (engine, peer):
-        in_turn(turn, engine, peer, pairs, second_turn)
+    in_fresh_processes(
+        turn,
+        lambda: both(binary, Layout(path, 1, 4096, threads, keeps_prompts=True)),
+        pairs,
+        lambda contender: contender.run(warm_up),
+        second_turn,
+    )
     arriving = Compared(f"{name}: p99 gap while {LATE_TOK:,} tokens arrive", "ms")
     with both(binary, Layout(path, 4, 4864, threads)) as (engine, peer):
         in_turn(arriving, engine, peer, pairs, lambda c, seed: gaps_while_arriving(c, vocab, seed))
