@@ -135,11 +135,13 @@ def measure(
     start_peer: Callable[[Layout], Contender],
     pairs: int,
     patience_s: float = 0.0,
+    *,
+    processes: int = 1,
 ) -> CellResult:
-    """Start both programs, let them work in turn, end them.
+    """Start both programs, let them work in turn, end them; some times, for processes differ.
 
     Each pair runs the same work on both, the order changing from pair to pair; the first run of
-    each, which would include what is set up on first use, is thrown away.
+    each process, which would include what is set up on first use, is thrown away.
 
     Args:
         plan: What to run.
@@ -148,51 +150,70 @@ def measure(
         pairs: Pairs to measure.
         patience_s: Time to spend, in total, on waiting for other programs to be quiet before a
             pair and on repeating pairs in which they were not; 0 takes the machine as it is.
+        processes: How often both are started anew, the pairs divided among them.
 
     Raises:
         ContenderError: If one of them does not do the work.
     """
-    engine = start_engine(plan.layout)
-    try:
-        peer = start_peer(plan.layout)
+    runs = _Runs(plan, pairs, patience_s)
+    processes = min(processes, pairs)
+    for number in range(processes):
+        engine = start_engine(plan.layout)
         try:
-            return _measure_started(plan, engine, peer, pairs, patience_s)
+            peer = start_peer(plan.layout)
+            try:
+                runs.run(engine, peer, until=(number + 1) * pairs // processes)
+            finally:
+                peer.close()
         finally:
-            peer.close()
-    finally:
-        engine.close()
+            engine.close()
+    return runs.result(engine.name)
 
 
-def _measure_started(
-    plan: CellPlan, engine: Contender, peer: Contender, pairs: int, patience_s: float
-) -> CellResult:
-    warm_up = dataclasses.replace(plan.work(seed=0), new_tok=_WARM_UP_TOK)
-    for contender in (engine, peer):
-        contender.run(warm_up)
-    idle = idle_cores(engine.pid) + idle_cores(peer.pid)
-    bystanders = Bystanders([engine.pid, peer.pid])
-    engine_runs: list[RunFigures] = []
-    peer_runs: list[RunFigures] = []
-    shares: list[float] = []
-    # A repeated pair gets prompts of its own too: the engine would still hold the old ones.
-    for seed in itertools.count(1):
-        patience_s -= bystanders.wait_until_quiet(patience_s)
-        begun = time.monotonic()
-        work = plan.work(seed)
-        both = (engine, peer) if len(shares) % 2 == 0 else (peer, engine)
-        run = {contender.pid: RunFigures.of(contender.run(work), work) for contender in both}
-        share = bystanders.share()
-        if share > QUIET_SHARE and patience_s > 0:
-            patience_s -= time.monotonic() - begun
-            continue
-        engine_runs.append(run[engine.pid])
-        peer_runs.append(run[peer.pid])
-        shares.append(share)
-        if len(shares) == pairs:
-            break
-    figures = tuple(_figures(plan, metric, engine_runs, peer_runs) for metric in METRICS)
-    same_texts = _same_texts(engine_runs, peer_runs)
-    return CellResult(plan, engine.name, figures, float(np.mean(shares)), idle, same_texts)
+class _Runs:
+    """The pairs of a cell, measured so far."""
+
+    def __init__(self, plan: CellPlan, pairs: int, patience_s: float) -> None:
+        self._plan = plan
+        self._patience_s = patience_s
+        self._engine: list[RunFigures] = []
+        self._peer: list[RunFigures] = []
+        self._shares: list[float] = []
+        self._idle_cores: list[float] = []
+        # A repeated pair gets prompts of its own too: the engine would still hold the old ones.
+        self._seeds = itertools.count(1)
+
+    def run(self, engine: Contender, peer: Contender, until: int) -> None:
+        """Measure until there are so many pairs."""
+        warm_up = dataclasses.replace(self._plan.work(seed=0), new_tok=_WARM_UP_TOK)
+        for contender in (engine, peer):
+            contender.run(warm_up)
+        self._idle_cores.append(idle_cores(engine.pid) + idle_cores(peer.pid))
+        bystanders = Bystanders([engine.pid, peer.pid])
+        while len(self._shares) < until:
+            self._patience_s -= bystanders.wait_until_quiet(self._patience_s)
+            begun = time.monotonic()
+            work = self._plan.work(next(self._seeds))
+            both = (engine, peer) if len(self._shares) % 2 == 0 else (peer, engine)
+            run = {contender.pid: RunFigures.of(contender.run(work), work) for contender in both}
+            share = bystanders.share()
+            if share > QUIET_SHARE and self._patience_s > 0:
+                self._patience_s -= time.monotonic() - begun
+                continue
+            self._engine.append(run[engine.pid])
+            self._peer.append(run[peer.pid])
+            self._shares.append(share)
+
+    def result(self, engine_name: str) -> CellResult:
+        """All of them."""
+        return CellResult(
+            self._plan,
+            engine_name,
+            tuple(_figures(self._plan, metric, self._engine, self._peer) for metric in METRICS),
+            float(np.mean(self._shares)),
+            max(self._idle_cores),
+            _same_texts(self._engine, self._peer),
+        )
 
 
 def _figures(

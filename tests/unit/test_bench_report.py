@@ -78,6 +78,15 @@ def test_that_pairs_alternate_who_goes_first_and_warm_ups_do_not_count() -> None
     assert peer.is_closed
 
 
+def test_that_processes_that_are_started_anew_warm_up_again() -> None:
+    diary: list[str] = []
+    engine, peer = FakeContender("E", 10, diary), FakeContender("P", 10, diary)
+    engine.pid, peer.pid = os.getpid(), os.getppid()
+    plan = cells.CellPlan("toy", Path("toy.gguf"), 1000, streams=2, prompt_tok=8, new_tok=5)
+    cells.measure(plan, lambda layout: engine, lambda layout: peer, 4, processes=2)
+    assert "".join(diary) == "EP" + "EPPE" + "EP" + "EPPE"
+
+
 def test_that_the_engine_is_ended_when_the_peer_does_not_start() -> None:
     engine = FakeContender("E", 10)
 
