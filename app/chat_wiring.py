@@ -9,17 +9,19 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
 from app.attaching import Attaching
-from app.chats import Chats, Request
+from app.chats import Chats
 from app.context_wiring import ContextWiring
 from app.conversation import Conversation
 from app.desk import Desk
 from app.figures import answer_figures, end_text
 from app.link_asking import ask_to_open
 from app.reading import Reading
+from app.request import Request
 from app.retrying import Retrying
 from app.shifts import Shifts
 from app.storage.conversation_export import to_markdown
 from app.turn_records import branch_of, records_of
+from app.turn_words import details_of
 from engine_bridge.protocol import Applied, RequestFinished, RequestStarted
 from engine_bridge.settings.rules import Problem, repair_words
 from widgets.attached_text import Attached
@@ -222,6 +224,8 @@ class ChatWiring(QObject):
         conversation = self._chats.conversation(conversation_id)
         view.finish_answer(answer_figures(event.timing), words, is_warning)
         last = conversation.last
+        if last is not None and last.details is not None:
+            view.rows.set_details(details_of(last.details))
         if last is not None and last.think_tok:
             view.rows.set_think_tok(last.think_tok)
         self._offer_continue(conversation)

@@ -10,12 +10,12 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
 from app.conversation import Conversation, sayable
 from app.figures import answer_figures, end_text
+from app.request import Request, TurnEnd
 from engine_bridge.client import EngineClient
 from engine_bridge.protocol import (
     Cancel,
@@ -33,35 +33,7 @@ from engine_bridge.protocol import (
 # Request numbers of chats begin here, so that they never meet those of loads.
 _FIRST_REQUEST = 1_000_000
 _ENDED = "The engine ended during this answer. What it said is kept."
-_NOT_RUNNING = "The engine was not running, so nothing was answered."
 _QUIT = "You closed the program during this answer."
-
-
-@dataclass
-class Request:
-    """One answer on its way.
-
-    Attributes:
-        number: ``request_id`` of the protocol.
-        conversation: Whose answer it is.
-        sent_ns: When the user pressed Enter.
-        is_continuing: The answer had begun before.
-        thought_before_tok: Tokens of it that were thought before.
-        end_before: How it had ended before, its figures and its note.
-        first_token_ns: When the engine had the first token, 0 before.
-        arrived_ns: When its text arrived here, 0 before.
-        painted_ns: When it was painted, 0 before.
-    """
-
-    number: int
-    conversation: Conversation
-    sent_ns: int
-    is_continuing: bool = False
-    thought_before_tok: int = 0
-    end_before: tuple[str, str, str] = ("failed", "", _NOT_RUNNING)
-    first_token_ns: int = 0
-    arrived_ns: int = 0
-    painted_ns: int = 0
 
 
 class Chats(QObject):
@@ -266,7 +238,9 @@ class Chats(QObject):
             return
         conversation.drop_empty_answer()
         last = conversation.turns[-1]
-        before = (last.end, last.figures, last.note) if last.role == "assistant" else None
+        before = None
+        if last.role == "assistant":
+            before = (last.end, last.figures, last.note, last.details)
         conversation.open_answer(self.model_name)
         self._request(
             conversation, time.perf_counter_ns(), is_continuing=before is not None,
@@ -301,13 +275,16 @@ class Chats(QObject):
         sent_ns: int,
         *,
         is_continuing: bool,
-        end_before: tuple[str, str, str] = Request.end_before,
+        end_before: TurnEnd = Request.end_before,
     ) -> None:
         request = Request(next(self._request_numbers), conversation, sent_ns, is_continuing)
         request.end_before = end_before
         if conversation.last is not None:
             request.thought_before_tok = conversation.last.think_tok
         self._requests[request.number] = request
+        if len(self._requests) > 1:
+            for each in self._requests.values():
+                each.is_alone = False
         self.request_sent.emit(request.number, sent_ns)
         self.answer_opened.emit(conversation.id)
         self.conversation_touched.emit(conversation.id)
@@ -326,8 +303,7 @@ class Chats(QObject):
         )
         if not sent:
             # That the engine is not there says nothing of how the answer had ended.
-            end, figures, note = request.end_before
-            request.conversation.finish(end, figures, note)
+            request.conversation.finish(*request.end_before)
             self._fail(request, f"{self._client.refusal} Your text is kept.")
 
     def _on_event_received(self, event: Event) -> None:
@@ -354,6 +330,7 @@ class Chats(QObject):
         assert isinstance(event, TokensDelivered)
         if not request.first_token_ns and event.step_ns:
             request.first_token_ns = event.step_ns[0]
+        request.steps += len(event.step_ns)
         self._note_thought(request, event.think_tok)
         if event.text:
             request.arrived_ns = request.arrived_ns or time.perf_counter_ns()
@@ -366,7 +343,9 @@ class Chats(QObject):
         del self._requests[request.number]
         note, _ = end_text(event)
         self._note_thought(request, event.timing.think_tok)
-        request.conversation.finish(event.reason, answer_figures(event.timing), note or "")
+        request.conversation.finish(
+            event.reason, answer_figures(event.timing), note or "", request.details(event)
+        )
         self.answer_finished.emit(request.conversation.id, event, request)
         self.conversation_touched.emit(request.conversation.id)
 

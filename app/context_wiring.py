@@ -7,11 +7,12 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.chats import Chats, Request
+from app.chats import Chats
 from app.context_use import ContextUse, TokenRate, text_bytes
 from app.conversation import Turn
 from app.desk import Desk
 from app.figures import counted_tok
+from app.request import Request
 from engine_bridge.protocol import (
     Applied,
     ContextShifted,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from engine_bridge.metrics.turn_details import TurnDetails
 from engine_bridge.protocol import ChatMessage
 
 _TITLE_CHARACTERS = 28
@@ -34,6 +35,7 @@ class Turn:
         think_tok: Tokens of the answer that were thought, not said.
         starts_in_thought: The template itself opened the thought, so ``text`` begins inside it.
         dropped_tok: Earlier tokens that the model no longer saw when it ended the answer.
+        details: What the answer was made of; None where that is not known.
     """
 
     role: Literal["user", "assistant"]
@@ -48,6 +50,7 @@ class Turn:
     think_tok: int = 0
     starts_in_thought: bool = False
     dropped_tok: int = 0
+    details: TurnDetails | None = None
 
 
 @dataclass
@@ -127,7 +130,7 @@ class Conversation:
         last = self.last
         if last is not None and last.role == "assistant":
             last.end = "open"
-            last.figures = last.note = ""
+            last.figures, last.note, last.details = "", "", None
             last.model = model or last.model
         else:
             self._say("assistant", "", end="open", model=model)
@@ -137,10 +140,13 @@ class Conversation:
         if self.last is not None and self.is_answering:
             self.last.text += text
 
-    def finish(self, reason: str, figures: str = "", note: str = "") -> None:
+    def finish(
+        self, reason: str, figures: str = "", note: str = "", details: TurnDetails | None = None
+    ) -> None:
         """The answer under way ended for ``reason``; what it said so far stays."""
-        if self.last is not None and self.is_answering:
-            self.last.end, self.last.figures, self.last.note = reason, figures, note
+        last = self.last
+        if last is not None and self.is_answering:
+            last.end, last.figures, last.note, last.details = reason, figures, note, details
 
     # --- Branches -----------------------------------------------------------------------
 

@@ -9,11 +9,12 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.chats import Chats, Request
+from app.chats import Chats
 from app.conversation import Conversation
 from app.keeping import Keeping
 from app.kept_settings import KeptSettings
 from app.last_folder import LastFolder
+from app.request import Request
 from app.session import Session
 from app.storage.conversation_store import ConversationStore
 from engine_bridge.client import EngineClient

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.conversation import Conversation, Turn
 from app.figures import dropped_text
+from app.turn_words import details_of
 from widgets.message_record import AnswerRecord, Branch, Record, UserRecord, user_name
 
 # Ends of an answer that somebody should know of.
@@ -51,4 +52,5 @@ def _record(turn: Turn, branch: Branch, *, is_completion: bool) -> Record:
         think_tok=turn.think_tok,
         starts_in_thought=turn.starts_in_thought,
         dropped_text=dropped_text(turn.dropped_tok),
+        details=details_of(turn.details) if turn.details else (),
     )

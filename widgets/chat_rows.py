@@ -17,7 +17,7 @@ from widgets.chat_reveal import Reveal
 from widgets.chat_scroll import ConversationScroll
 from widgets.message_answer import AnswerView
 from widgets.message_marks import Find
-from widgets.message_record import AnswerRecord, Record, UserRecord
+from widgets.message_record import AnswerRecord, Detail, Record, UserRecord
 from widgets.message_row import Message, MessageRow
 from widgets.message_selection import SelectionGroup
 from widgets.message_user import WHOLE_CHARS, UserMessage
@@ -105,6 +105,12 @@ class ChatRows(QObject):
         answer = self.last_answer()
         if answer is not None:
             answer.set_think_tok(think_tok)
+
+    def set_details(self, details: Sequence[Detail]) -> None:
+        """Say what the newest answer was made of."""
+        answer = self.last_answer()
+        if answer is not None:
+            answer.set_details(details)
 
     def set_dropped_text(self, text: str) -> None:
         """Say what the model had to forget to go on with the newest answer."""

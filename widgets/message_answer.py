@@ -7,7 +7,7 @@ a few milliseconds at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -20,7 +20,7 @@ from widgets.message_body import MarkdownBody
 from widgets.message_branches import BranchSwitch
 from widgets.message_footer import AnswerFooter
 from widgets.message_menu import Entry, copy_text, open_menu
-from widgets.message_record import AnswerRecord, Branch
+from widgets.message_record import AnswerRecord, Branch, Detail
 from widgets.message_selection import SelectionGroup
 from widgets.message_thought import ThoughtView
 
@@ -89,7 +89,7 @@ class AnswerView(QWidget):
         self.dropped.setWordWrap(True)
         self.dropped.setProperty("role", "hint")
         self.dropped.setAccessibleName("What the model had to forget")
-        self.footer = AnswerFooter(self.answer_text)
+        self.footer = AnswerFooter(self.answer_text, palette)
         self.footer.set_branch(record.branch)
         self.footer.hide()
         self.body = MarkdownBody(palette, selection)
@@ -102,6 +102,7 @@ class AnswerView(QWidget):
         for widget in (sender, self._waiting, self.body, self.dropped, self.footer):
             self._layout.addWidget(widget)
         self.set_dropped_text(record.dropped_text)
+        self.set_details(record.details)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
@@ -229,6 +230,11 @@ class AnswerView(QWidget):
         self.dropped.setText(text)
         self.dropped.setVisible(bool(text))
 
+    def set_details(self, details: Sequence[Detail]) -> None:
+        """Say what the answer was made of, for whoever unfolds it."""
+        self._record = replace(self._record, details=tuple(details))
+        self.footer.set_details(self._record.details)
+
     def set_branch(self, branch: Branch) -> None:
         """Show which of how many answers this is."""
         self._record = replace(self._record, branch=branch)
@@ -242,6 +248,7 @@ class AnswerView(QWidget):
         """Change colours."""
         self._palette = palette
         self.body.set_palette(palette)
+        self.footer.set_palette(palette)
         if self.thought is not None:
             self.thought.set_palette(palette)
 

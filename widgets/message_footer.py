@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from resources.tokens import STEP_PX
+from resources.tokens import DARK, STEP_PX, Palette
 from widgets.message_branches import BranchSwitch
 from widgets.message_copy import CopyButton
-from widgets.message_record import ALONE, Branch
-from widgets.theme import set_role, small_font
+from widgets.message_details import DetailsView
+from widgets.message_record import ALONE, Branch, Detail
+from widgets.theme import icon, set_role, small_font
 
 # Room for figures beside the buttons that is worth having.
 _FIGURES_CHARS = 30
+_ARROW_PX = 3 * STEP_PX
 
 
 class AnswerFooter(QWidget):
@@ -29,15 +31,21 @@ class AnswerFooter(QWidget):
     continue_requested = Signal()
     again_requested = Signal()
 
-    def __init__(self, answer: Callable[[], str], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, answer: Callable[[], str], palette: Palette = DARK, parent: QWidget | None = None
+    ) -> None:
         """Create a footer that shows nothing yet.
 
         Args:
             answer: Returns the whole answer, for the copy button.
+            palette: Colours.
             parent: Owner.
         """
         super().__init__(parent)
         self._figures_text = ""
+        self._palette = palette
+        self._details: tuple[Detail, ...] = ()
+        self._details_view: DetailsView | None = None
         self.figures = _label("Figures of this answer")
         self.reason = _label("Why the answer ended")
         self.reason.hide()
@@ -50,21 +58,30 @@ class AnswerFooter(QWidget):
         self.continue_button = self._quiet("Continue", "Go on where this answer stopped")
         self.continue_button.clicked.connect(self.continue_requested)
         self.continue_button.hide()
+        self.details_button = self._quiet("Details", "What this answer was made of")
+        self.details_button.setCheckable(True)
+        self.details_button.setIconSize(QSize(_ARROW_PX, _ARROW_PX))
+        self.details_button.toggled.connect(self._show_details)
+        self.details_button.hide()
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(STEP_PX)
-        for widget in (self.switch, self.continue_button, self.again_button, self.copy_button):
+        for widget in (
+            self.switch, self.details_button, self.continue_button, self.again_button,
+            self.copy_button,
+        ):  # fmt: skip
             self._buttons.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         self._row = QHBoxLayout()
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(STEP_PX)
         self._row.addWidget(self.figures, 1)
         self._row.addLayout(self._buttons)
-        layout = QVBoxLayout(self)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(self._row)
         layout.addWidget(self.reason)
         self.set_branch(ALONE)
+        self._show_details(is_open=False)
 
     @property
     def first_button(self) -> QWidget:
@@ -89,6 +106,20 @@ class AnswerFooter(QWidget):
     def figures_text(self) -> str:
         """The figures as they were given."""
         return self._figures_text
+
+    def set_details(self, details: Sequence[Detail]) -> None:
+        """Have this unfolded by a button; nothing hides the button."""
+        self._details = tuple(details)
+        self.details_button.setVisible(bool(details))
+        self._show_details(is_open=self.details_button.isChecked())
+        self._arrange()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Change colours."""
+        self._palette = palette
+        if self._details_view is not None:
+            self._details_view.set_palette(palette)
+        self._show_arrow()
 
     def set_can_continue(self, can_continue: bool) -> None:
         """Offer to go on, or not."""
@@ -128,6 +159,23 @@ class AnswerFooter(QWidget):
         text = _kept_together(self._figures_text, has_room=widest_px < self.width())
         if text != self.figures.text():
             self.figures.setText(text)
+
+    def _show_details(self, is_open: bool) -> None:
+        if is_open and self._details_view is None:
+            self._details_view = DetailsView(self._palette)
+            self._column.addWidget(self._details_view)
+        if self._details_view is not None:
+            if is_open:
+                self._details_view.show_details(self._details)
+            self._details_view.setVisible(is_open and bool(self._details))
+        self.details_button.setAccessibleName(
+            f"Details of this answer, {'open' if is_open else 'folded'}"
+        )
+        self._show_arrow()
+
+    def _show_arrow(self) -> None:
+        name = "chevron-down" if self.details_button.isChecked() else "chevron-right"
+        self.details_button.setIcon(icon(name, self._palette.muted, _ARROW_PX))
 
     def _quiet(self, text: str, tip: str) -> QPushButton:
         button = QPushButton(text)

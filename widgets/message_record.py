@@ -24,6 +24,27 @@ ALONE = Branch()
 
 
 @dataclass(frozen=True)
+class Detail:
+    """One thing that an answer was made of.
+
+    Attributes:
+        title: What it is, e.g. ``Prompt``.
+        value: Its figures, one line.
+        hint: What the figures mean.
+        parts: Names and sizes of what ``value`` is the sum of, in one unit; drawn as a bar.
+        bars: Of how many how many, place by place; drawn as a row of bars.
+        bars_text: The same as a sentence, for who does not see them.
+    """
+
+    title: str
+    value: str
+    hint: str
+    parts: tuple[tuple[str, float], ...] = ()
+    bars: tuple[tuple[int, int], ...] = ()
+    bars_text: str = ""
+
+
+@dataclass(frozen=True)
 class UserRecord:
     """What a message of the user is built from.
 
@@ -53,6 +74,7 @@ class AnswerRecord:
         think_tok: Tokens of it that were thought; 0 where unknown.
         starts_in_thought: ``text`` begins inside a thought that the template opened.
         dropped_text: What the model had to forget to go on; empty for nothing.
+        details: What it was made of; empty where that is not known.
     """
 
     model_name: str
@@ -65,6 +87,7 @@ class AnswerRecord:
     think_tok: int = 0
     starts_in_thought: bool = False
     dropped_text: str = ""
+    details: tuple[Detail, ...] = ()
 
 
 Record = UserRecord | AnswerRecord

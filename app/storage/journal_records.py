@@ -10,6 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from engine_bridge.metrics.turn_details import TurnDetails
+
 SCHEMA = 1
 # Half of a character's UTF-16 pair: some programs put such on the clipboard. JSON cannot hold it.
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -50,6 +52,7 @@ class TurnMade(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     think_tok: _Count = 0
     starts_in_thought: bool = False
     dropped_tok: _Count = 0
+    details: TurnDetails | None = None
 
 
 class TextFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +74,7 @@ class TurnState(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     think_tok: _Count = 0
     starts_in_thought: bool = False
     dropped_tok: _Count = 0
+    details: TurnDetails | None = None
 
 
 class Change(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from PySide6.QtCore import QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.chats import Request
+from app.request import Request
 from app.desk import Desk
 from app.window import Window
 from engine_bridge import protocol
