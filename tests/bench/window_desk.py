@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from PySide6.QtCore import QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.request import Request
 from app.desk import Desk
+from app.request import Request
 from app.window import Window
 from engine_bridge import protocol
 from engine_bridge.settings.config import EngineConfig
