@@ -107,8 +107,11 @@ class EngineLoop:
 
     def turn(self) -> None:
         """Take what has arrived, then compute one step, or wait for something to do."""
-        if not self._inbox and not self._requests.is_busy:
-            self._inbox.wait(self._reports.wait_s())
+        if not self._inbox:
+            is_busy = self._requests.is_busy
+            wait_s = self._requests.gathering_s() if is_busy else self._reports.wait_s()
+            if wait_s > 0 or not is_busy:
+                self._inbox.wait(wait_s)
         while (arrived := self._inbox.take()) is not None:
             self._requests.settle()
             self._handle(arrived)

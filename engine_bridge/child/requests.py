@@ -20,6 +20,9 @@ from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem
 
+# A first step waits so long at most for prompts that are being prepared.
+_GATHER_NS = 5_000_000
+
 
 class Requests:
     """Every request that has no final event yet.
@@ -48,6 +51,7 @@ class Requests:
         self._worker = PromptWorker(renderer, put)
         self._line = WaitingLine(emit)
         self._preparing: dict[int, Generate] = {}
+        self._gather_until_ns = 0
         self._held: list[tuple[Generate, int]] = []
         self._edited: tuple[str, str] | None = None  # a model's own template and what replaces it
 
@@ -80,12 +84,25 @@ class Requests:
         if self.engine is None:
             return
         batcher = self.engine.batcher
+        was_idle = not batcher.streams
         while self._line and batcher.start(self._line.first):
             self._line.leave(self._line.first.command.request_id)
         if self._line:
             self._line.tell()
-        if batcher.streams:
+        if was_idle:
+            self._gather_until_ns = self._clock() + _GATHER_NS
+        if batcher.streams and not self.gathering_s():
             batcher.step(is_wanted)
+
+    def gathering_s(self) -> float:
+        """Seconds to wait for prompts that are about to be ready, so that the first step has them.
+
+        A step costs nearly the same for one prompt as for several short ones, so those that came
+        a moment later would wait for a whole step, and then take another.
+        """
+        if not self._preparing:
+            return 0.0
+        return max(0.0, (self._gather_until_ns - self._clock()) / 1e9)
 
     def close(self) -> None:
         """End the thread and free the engine."""

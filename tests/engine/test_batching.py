@@ -40,6 +40,28 @@ def test_that_streams_share_one_decode_a_step(desk: InProcess, few_words_path: P
     assert sizes.count(4) >= 8, "four streams take one token each in one step"
 
 
+def test_that_a_first_step_waits_for_prompts_that_are_being_prepared(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine_bridge.child.requests._GATHER_NS", 60_000_000_000)
+    desk.load(tiny_config(few_words_path, slots=4))
+    sizes = _spy_on_batches(desk)
+    ids = [desk.ask(random_tokens(8, seed=n), max_new_tok=5, ignore_eog=True) for n in range(4)]
+    for request_id in ids:
+        desk.finished(request_id)
+    assert sizes[0] == 32
+
+
+def test_that_nobody_is_waited_for_who_comes_later(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine_bridge.child.requests._GATHER_NS", 60_000_000_000)
+    desk.load(tiny_config(few_words_path, slots=4))
+    text, finished = desk.answer(random_tokens(8), max_new_tok=5, ignore_eog=True)
+    assert text
+    assert finished.reason == "token_limit"
+
+
 def test_that_requests_beyond_the_slots_wait_in_order(
     desk: InProcess, few_words_path: Path
 ) -> None:
