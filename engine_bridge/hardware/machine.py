@@ -14,6 +14,7 @@ import psutil
 
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader
 from engine_bridge.hardware.ram import RamReader
+from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
 
@@ -22,10 +23,12 @@ class MemoryReader(Protocol):
 
     Attributes:
         engine_pid: Process id of the engine, None while there is none.
+        activity: What each board of this source did, by the last reading; empty without boards.
         problem: Why the last reading is incomplete, a sentence; empty when it is complete.
     """
 
     engine_pid: int | None
+    activity: tuple[BoardActivity, ...]
     problem: str
 
     def read(self) -> tuple[MemorySnapshot, ...]:
@@ -70,6 +73,7 @@ class Sampler:
         self._stopping = threading.Event()
         self._engine_pid: int | None = None
         self._latest: tuple[MemorySnapshot, ...] = ()
+        self._activity: tuple[BoardActivity, ...] = ()
         self._problems: tuple[str, ...] = ()
         self._idle_cores: float | None = None
         self._thread = threading.Thread(target=self._run, name="hardware-sampler", daemon=True)
@@ -98,6 +102,12 @@ class Sampler:
         """The newest snapshots, main memory first; empty before the first reading."""
         with self._lock:
             return self._latest
+
+    @property
+    def activity(self) -> tuple[BoardActivity, ...]:
+        """What each board did, also of those that do not answer any more."""
+        with self._lock:
+            return self._activity
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -130,12 +140,15 @@ class Sampler:
         with self._lock:
             engine_pid = self._engine_pid
         found: list[MemorySnapshot] = []
+        activity: list[BoardActivity] = []
         problems = [problem]
         for reader in readers:
             reader.engine_pid = engine_pid
             found += reader.read()
+            activity += reader.activity
             problems.append(reader.problem)
         with self._lock:
             self._latest = tuple(found)
+            self._activity = tuple(activity)
             self._problems = tuple(filter(None, problems))
             self._idle_cores = idle_cores

@@ -1,48 +1,25 @@
-"""NVIDIA boards, read through NVML: memory, the engine's part of it, peak bandwidth.
+"""NVIDIA boards, read through NVML: memory, the engine's part of it, peak bandwidth, activity.
 
-NVML's memory *utilisation* is the share of time in which memory was busy, no bandwidth; it is not
-read here. The peak is ``bus width / 8 × memory clock × 2``: memory transfers on both clock edges.
+The peak is ``bus width / 8 × memory clock × 2``: memory transfers on both clock edges.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from functools import partial
+from pathlib import Path
+from typing import Self
 
 import pynvml
 
+from engine_bridge.hardware.nvidia_figures import FigureReader
+from engine_bridge.hardware.nvml import Nvml, why_not
+from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
-
-class _MemoryInfo(Protocol):
-    total: int
-    free: int
-
-
-class _ProcessInfo(Protocol):
-    pid: int
-    usedGpuMemory: int | None  # noqa: N815 - NVML's name
-
-
-class Nvml(Protocol):
-    """The part of pynvml that is used, so that tests can replay recorded values."""
-
-    def nvmlInit(self) -> None: ...  # noqa: D102, N802
-    def nvmlShutdown(self) -> None: ...  # noqa: D102, N802
-    def nvmlDeviceGetCount(self) -> int: ...  # noqa: D102, N802
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> object: ...  # noqa: D102, N802
-    def nvmlDeviceGetName(self, handle: object) -> str: ...  # noqa: D102, N802
-    def nvmlDeviceGetMemoryInfo(self, handle: object) -> _MemoryInfo: ...  # noqa: D102, N802
-    def nvmlDeviceGetMaxClockInfo(self, handle: object, kind: int) -> int: ...  # noqa: D102, N802
-    def nvmlDeviceGetMemoryBusWidth(self, handle: object) -> int: ...  # noqa: D102, N802
-    def nvmlDeviceGetComputeRunningProcesses(  # noqa: D102, N802
-        self, handle: object
-    ) -> Sequence[_ProcessInfo]: ...
-    def nvmlDeviceGetGraphicsRunningProcesses(  # noqa: D102, N802
-        self, handle: object
-    ) -> Sequence[_ProcessInfo]: ...
+# The kernel's half of the driver; it is there in containers too, whether or not NVML is.
+_LOADED = Path("/proc/driver/nvidia/version")
 
 
 @dataclass(frozen=True)
@@ -68,61 +45,80 @@ class NvidiaReader:
     Attributes:
         engine_pid: Process id of the engine, None while there is none.
         boards: What was found, in NVML's order.
+        activity: What each board did, by the last reading; also of one that does not answer.
         problem: Why the last reading is incomplete, a sentence; empty when it is complete.
     """
 
-    def __init__(self, nvml: Nvml, boards: tuple[Board, ...], engine_pid: int | None) -> None:
+    def __init__(
+        self,
+        nvml: Nvml,
+        boards: tuple[Board, ...],
+        engine_pid: int | None,
+        absent: str = "",
+    ) -> None:
         """Use ``open`` instead; this takes an NVML that has been initialised."""
         self.engine_pid = engine_pid
         self.boards = boards
-        self.problem = ""
+        self.activity: tuple[BoardActivity, ...] = ()
+        self.problem = absent
+        self._absent = absent
         self._nvml = nvml
+        self._figures = [FigureReader(nvml, board.handle, board.name) for board in boards]
 
     @classmethod
-    def open(cls, engine_pid: int | None = None, nvml: Nvml = pynvml) -> Self | None:
+    def open(
+        cls, engine_pid: int | None = None, nvml: Nvml = pynvml, loaded: Path = _LOADED
+    ) -> Self | None:
         """Find the boards; None where there is neither a driver nor a board.
+
+        Args:
+            engine_pid: Process id of the engine, None while there is none.
+            nvml: The library.
+            loaded: Is there while the kernel has a driver of NVIDIA's (Linux).
 
         Raises:
             NvidiaError: If there is a driver that does not work, with what to do.
         """
         try:
             nvml.nvmlInit()
-        except (pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded):
-            return None
         except pynvml.NVMLError as error:
-            raise NvidiaError(
-                f"The NVIDIA driver does not answer ({error}), so no GPU memory is shown. After an "
-                f"update of the driver, restart the machine."
-            ) from error
+            sentence = _no_driver(error, is_loaded=loaded.exists())
+            if not sentence:
+                return None
+            raise NvidiaError(sentence) from error
         try:
-            handles = [
-                nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())
-            ]
-            boards = tuple(_board(nvml, handle) for handle in handles)
+            boards, absent = _boards(nvml)
         except pynvml.NVMLError as error:
             nvml.nvmlShutdown()
             raise NvidiaError(
-                f"An NVIDIA GPU does not answer ({error}), so no GPU memory is shown. `nvidia-smi` "
-                f"tells more."
+                f"The NVIDIA driver does not list its boards ({why_not(error)}), so no GPU is "
+                f"shown. `nvidia-smi` tells more."
             ) from error
         if not boards:
             nvml.nvmlShutdown()
+            if absent:
+                raise NvidiaError(absent)
             return None
-        return cls(nvml, boards, engine_pid)
+        return cls(nvml, boards, engine_pid, absent)
 
     def read(self) -> tuple[MemorySnapshot, ...]:
-        """A snapshot of each board that answers."""
-        self.problem = ""
-        found = []
-        for board in self.boards:
+        """A snapshot of each board that answers; ``activity`` has what all of them do."""
+        problems = [self._absent]
+        activity = []
+        for board, figures in zip(self.boards, self._figures, strict=True):
             try:
-                found.append(self._snapshot(board))
+                activity.append(figures.read(partial(self._snapshot, board)))
             except pynvml.NVMLError as error:
-                self.problem = (
-                    f"{board.name} does not tell how full its memory is ({error}); its memory is "
-                    f"left out. `nvidia-smi` tells whether the board is lost."
+                sentence = (
+                    f"{board.name} does not answer any more ({why_not(error)}); what was on it is "
+                    f"lost. `nvidia-smi` tells whether it comes back; often only a restart of the "
+                    f"machine helps."
                 )
-        return tuple(found)
+                problems.append(sentence)
+                activity.append(BoardActivity(board.name, problem=sentence))
+        self.activity = tuple(activity)
+        self.problem = " ".join(filter(None, problems))
+        return tuple(board.memory for board in activity if board.memory is not None)
 
     def close(self) -> None:
         """Let go of NVML.
@@ -130,6 +126,8 @@ class NvidiaReader:
         Raises:
             pynvml.NVMLError: If NVML was not open.
         """
+        for figures in self._figures:
+            figures.close()
         self._nvml.nvmlShutdown()
 
     def _snapshot(self, board: Board) -> MemorySnapshot:
@@ -174,6 +172,51 @@ class NvidiaError(Exception):
 def peak_bytes_per_s(bus_width_bit: int, memory_clock_mhz: int) -> float:
     """Peak of a board's memory: RTX 3090, 384 bit at 9751 MHz: 936 GB/s."""
     return bus_width_bit / 8 * memory_clock_mhz * 1e6 * 2
+
+
+def _no_driver(error: pynvml.NVMLError, *, is_loaded: bool) -> str:
+    """Why NVML does not begin, a sentence; empty where nothing of NVIDIA's is expected."""
+    if error.value == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+        if not is_loaded:
+            return ""
+        return (
+            "An NVIDIA driver is loaded, but its library NVML (libnvidia-ml) is not here, so no "
+            "GPU is shown. Install it with the driver's package; a container needs the driver "
+            "capability “utility”."
+        )
+    if error.value == pynvml.NVML_ERROR_DRIVER_NOT_LOADED:
+        return ""  # the library alone is on many machines without a board
+    if error.value == pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+        return (
+            "NVIDIA's driver and its library have different versions, as after an update, so no "
+            "GPU is shown. Restart the machine."
+        )
+    if error.value == pynvml.NVML_ERROR_NO_PERMISSION:
+        return (
+            "This user may not talk to the NVIDIA driver, so no GPU is shown. The files "
+            "/dev/nvidia* say which group may."
+        )
+    return (
+        f"The NVIDIA driver does not answer ({why_not(error)}), so no GPU is shown. After an "
+        f"update of the driver, restart the machine."
+    )
+
+
+def _boards(nvml: Nvml) -> tuple[tuple[Board, ...], str]:
+    """The boards that answer, and a sentence about those that do not; empty if all do."""
+    boards, reasons = [], []
+    for index in range(nvml.nvmlDeviceGetCount()):
+        try:
+            boards.append(_board(nvml, nvml.nvmlDeviceGetHandleByIndex(index)))
+        except pynvml.NVMLError as error:
+            reasons.append(f"number {index}: {why_not(error)}")
+    if not reasons:
+        return tuple(boards), ""
+    which = "An NVIDIA GPU does" if len(reasons) == 1 else f"{len(reasons)} NVIDIA GPUs do"
+    return tuple(boards), (
+        f"{which} not answer ({', '.join(reasons)}) and {'is' if len(reasons) == 1 else 'are'} "
+        f"left out. `nvidia-smi` tells more."
+    )
 
 
 def _board(nvml: Nvml, handle: object) -> Board:

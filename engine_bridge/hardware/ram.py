@@ -9,6 +9,7 @@ import time
 
 import psutil
 
+from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
 
@@ -17,12 +18,14 @@ class RamReader:
 
     Attributes:
         engine_pid: Process id of the engine, None while there is none.
+        activity: Empty: main memory is no board.
         problem: Why the last reading is incomplete, a sentence; empty when it is complete.
     """
 
     def __init__(self, engine_pid: int | None = None) -> None:
         """Watch ``engine_pid``; it may be changed at any time, from any thread."""
         self.engine_pid = engine_pid
+        self.activity: tuple[BoardActivity, ...] = ()
         self.problem = ""
         self._window = psutil.Process()
 

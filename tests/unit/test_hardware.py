@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pynvml
@@ -14,101 +14,19 @@ import pytest
 from engine_bridge.hardware.machine import MemoryReader, Sampler, open_readers
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, peak_bytes_per_s
 from engine_bridge.hardware.ram import RamReader
+from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
-
-ENGINE = 4242
-GIB = 1 << 30
-
-
-@dataclass
-class Memory:
-    total: int
-    free: int
-
-
-@dataclass
-class Process:
-    pid: int
-    usedGpuMemory: int | None  # noqa: N815 - NVML's name
-
-
-@dataclass
-class Board:
-    """One board, by values as NVML reports them."""
-
-    name: str
-    width_bit: int
-    clock_mhz: int
-    memory: Memory
-    compute: list[Process] = field(default_factory=list)
-    graphics: list[Process] = field(default_factory=list)
-    lost: bool = False
-    hides_clocks: bool = False
-
-
-@dataclass
-class Replay:
-    """An NVML that answers with recorded values."""
-
-    boards: list[Board]
-    fails_with: int | None = None
-    is_open: bool = False
-
-    def nvmlInit(self) -> None:  # noqa: N802
-        if self.fails_with is not None:
-            raise pynvml.NVMLError(self.fails_with)
-        self.is_open = True
-
-    def nvmlShutdown(self) -> None:  # noqa: N802
-        self.is_open = False
-
-    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return len(self.boards)
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> object:  # noqa: N802
-        return self.boards[index]
-
-    def nvmlDeviceGetName(self, handle: object) -> str:  # noqa: N802
-        return self._board(handle).name
-
-    def nvmlDeviceGetMemoryInfo(self, handle: object) -> Memory:  # noqa: N802
-        if self._board(handle).lost:
-            raise pynvml.NVMLError(pynvml.NVML_ERROR_GPU_IS_LOST)
-        return self._board(handle).memory
-
-    def nvmlDeviceGetMaxClockInfo(self, handle: object, kind: int) -> int:  # noqa: N802
-        assert kind == pynvml.NVML_CLOCK_MEM
-        if self._board(handle).hides_clocks:
-            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-        return self._board(handle).clock_mhz
-
-    def nvmlDeviceGetMemoryBusWidth(self, handle: object) -> int:  # noqa: N802
-        return self._board(handle).width_bit
-
-    def nvmlDeviceGetComputeRunningProcesses(  # noqa: N802
-        self, handle: object
-    ) -> Sequence[Process]:
-        return self._board(handle).compute
-
-    def nvmlDeviceGetGraphicsRunningProcesses(  # noqa: N802
-        self, handle: object
-    ) -> Sequence[Process]:
-        return self._board(handle).graphics
-
-    @staticmethod
-    def _board(handle: object) -> Board:
-        assert isinstance(handle, Board)
-        return handle
-
-
-def rtx_3090() -> Board:
-    return Board(
-        "NVIDIA GeForce RTX 3090",
-        width_bit=384,
-        clock_mhz=9751,
-        memory=Memory(total=24 * GIB, free=17 * GIB),
-        compute=[Process(ENGINE, 5 * GIB), Process(77, GIB)],
-    )
+from tests.unit.nvml_replay import (
+    BOARDS,
+    ENGINE,
+    GIB,
+    Board,
+    Process,
+    Replay,
+    h200,
+    rtx_3090,
+    rtx_4090,
+)
 
 
 def opened(*boards: Board) -> NvidiaReader:
@@ -117,14 +35,19 @@ def opened(*boards: Board) -> NvidiaReader:
     return reader
 
 
-def test_that_a_3090_reads_936_gb_a_second() -> None:
+@pytest.mark.parametrize("make", BOARDS, ids=lambda make: str(make.__name__))
+def test_that_the_computed_peak_is_within_3_percent_of_the_published(
+    make: Callable[[], Board],
+) -> None:
+    board = make()
+    (snapshot,) = opened(board).read()
+    assert snapshot.peak_bytes_per_s == pytest.approx(board.published_bytes_per_s, rel=0.03)
+
+
+def test_that_a_peak_says_how_it_came_about() -> None:
     (snapshot,) = opened(rtx_3090()).read()
-    assert snapshot.peak_bytes_per_s == pytest.approx(936e9, rel=0.001)
     assert snapshot.peak_how == "384 bit × 9751 MHz × 2"
-
-
-def test_that_an_h200_reads_4_9_tb_a_second() -> None:
-    assert peak_bytes_per_s(6144, 3201) == pytest.approx(4.9e12, rel=0.01)
+    assert peak_bytes_per_s(384, 9751) == pytest.approx(936e9, rel=0.001)
 
 
 def test_that_a_board_tells_what_the_engine_and_what_all_hold() -> None:
@@ -161,8 +84,28 @@ def test_that_an_unknown_part_is_unknown_and_not_zero(
 @pytest.mark.parametrize(
     "code", [pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED]
 )
-def test_that_a_machine_without_a_driver_has_no_reader(code: int) -> None:
-    assert NvidiaReader.open(ENGINE, Replay([], fails_with=code)) is None
+def test_that_a_machine_without_a_driver_has_no_reader(code: int, tmp_path: Path) -> None:
+    nowhere = tmp_path / "version"
+    assert NvidiaReader.open(ENGINE, Replay([], fails_with=code), nowhere) is None
+
+
+def test_that_a_driver_whose_library_is_missing_is_a_sentence(tmp_path: Path) -> None:
+    replay = Replay([], fails_with=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+    with pytest.raises(NvidiaError, match=r"libnvidia-ml.*container"):
+        NvidiaReader.open(ENGINE, replay, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH, "different versions.*Restart the machine"),
+        (pynvml.NVML_ERROR_NO_PERMISSION, "This user may not talk"),
+        (pynvml.NVML_ERROR_UNKNOWN, "does not answer.*restart the machine"),
+    ],
+)
+def test_that_a_driver_that_does_not_work_is_a_sentence(code: int, words: str) -> None:
+    with pytest.raises(NvidiaError, match=words):
+        NvidiaReader.open(ENGINE, Replay([], fails_with=code))
 
 
 def test_that_a_driver_without_boards_has_no_reader() -> None:
@@ -171,26 +114,53 @@ def test_that_a_driver_without_boards_has_no_reader() -> None:
     assert not replay.is_open
 
 
-def test_that_a_driver_that_does_not_match_is_a_sentence() -> None:
-    replay = Replay([], fails_with=pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH)
-    with pytest.raises(NvidiaError, match="restart the machine"):
-        NvidiaReader.open(ENGINE, replay)
-
-
 def test_that_a_lost_board_is_a_sentence_and_the_others_are_read() -> None:
     lost = rtx_3090()
-    reader = opened(lost, rtx_3090())
-    lost.lost = True
-    assert len(reader.read()) == 1
-    assert "RTX 3090" in reader.problem
-    lost.lost = False
+    reader = opened(lost, rtx_4090())
+    reader.read()
+    lost.fails = {"all": pynvml.NVML_ERROR_GPU_IS_LOST}
+    (memory,) = reader.read()
+    assert memory.name == "NVIDIA GeForce RTX 4090"
+    assert "RTX 3090 does not answer any more (the GPU is lost)" in reader.problem
+    gone, there = reader.activity
+    assert (gone.problem, there.problem) == (reader.problem, "")
+    assert gone.busy is None
+    lost.fails = {}
     assert len(reader.read()) == 2
     assert reader.problem == ""
 
 
+def test_that_a_board_lost_amid_a_reading_is_lost_as_a_whole() -> None:
+    board = h200(fails={"nvmlGpmSampleGet": pynvml.NVML_ERROR_GPU_IS_LOST})
+    replay = Replay([board])
+    reader = NvidiaReader.open(ENGINE, replay)
+    assert reader is not None
+    assert reader.read() == ()
+    (gone,) = reader.activity
+    assert gone.problem
+    assert gone.power_w is None
+    reader.close()
+    assert replay.samples == {}
+
+
+def test_that_a_board_that_is_lost_at_start_leaves_the_others() -> None:
+    replay = Replay([rtx_3090(), rtx_4090()], missing_handles={0: pynvml.NVML_ERROR_GPU_IS_LOST})
+    reader = NvidiaReader.open(ENGINE, replay)
+    assert reader is not None
+    assert [memory.name for memory in reader.read()] == ["NVIDIA GeForce RTX 4090"]
+    assert "number 0: the GPU is lost" in reader.problem
+
+
+def test_that_no_board_that_answers_is_a_sentence() -> None:
+    replay = Replay([rtx_3090()], missing_handles={0: pynvml.NVML_ERROR_NO_PERMISSION})
+    with pytest.raises(NvidiaError, match="no permission"):
+        NvidiaReader.open(ENGINE, replay)
+    assert not replay.is_open
+
+
 def test_that_a_board_that_hides_its_clocks_has_no_peak() -> None:
     board = rtx_3090()
-    board.hides_clocks = True
+    board.fails = {"nvmlDeviceGetMaxClockInfo": pynvml.NVML_ERROR_NOT_SUPPORTED}
     (snapshot,) = opened(board).read()
     assert snapshot.peak_bytes_per_s is None
 
@@ -257,6 +227,7 @@ class CountingReader:
 
     def __init__(self) -> None:
         self.engine_pid: int | None = None
+        self.activity: tuple[BoardActivity, ...] = (BoardActivity("A board", busy=0.5),)
         self.problem = "the board sulks"
         self.reads = threading.Semaphore(0)
         self.is_closed = False
@@ -287,6 +258,7 @@ def test_that_a_sampler_reads_off_the_callers_thread_until_stopped() -> None:
     assert reader.is_closed
     assert reader.read_on != threading.get_ident()
     assert sampler.latest[0].used_bytes == 7
+    assert sampler.activity == reader.activity
     assert sampler.problems == ("the board sulks",)
     assert sampler.idle_cores is not None
     assert 0 <= sampler.idle_cores <= (psutil.cpu_count() or 1)
