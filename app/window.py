@@ -28,6 +28,7 @@ from app.desk import Desk
 from app.desk_actions import add_desk_actions
 from app.diagnostics_wiring import DiagnosticsWiring
 from app.docks import Area, Docks
+from app.draft_advisor import DraftAdvisor
 from app.engine_wiring import EngineWiring
 from app.files_told import FilesTold
 from app.focus_areas import FocusAreas
@@ -135,7 +136,7 @@ class Window(QMainWindow):
         for each in (
             self.top, self.banner, self.tune, self.chat, self.live, self.command,
             self.conversations, self.log, self.docks, self.template_wiring, self.help,
-            self.engine_wiring.picker,
+            self.engine_wiring.picker, self.draft_advisor,
         ):  # fmt: skip
             each.set_palette(palette)
 
@@ -297,6 +298,7 @@ class Window(QMainWindow):
         desk = self.desk
         self.tune_wiring = TuneWiring(desk, self.tune, self.top, self.command, self)
         self.chat_wiring = ChatWiring(desk, self.chat, self)
+        self.draft_advisor = DraftAdvisor(desk, self.tune, self.chat, self)
         self.engine_wiring = EngineWiring(desk, self.top, self.banner, self, desk.kept)
         self.log_wiring = LogWiring(desk, self.log, self)
         self.chart_wiring = ChartWiring(self.live, self, desk.last_folder)

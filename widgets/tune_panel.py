@@ -94,6 +94,15 @@ class TunePanel(QFrame):
         refused = (row.setting.label for row in self._rows.values() if row.is_refused())
         return next(refused, "")
 
+    def add_below(self, key: str, section: Section) -> None:
+        """Put ``section`` below the open row of ``key``.
+
+        Raises:
+            KeyError: If the panel has no such row.
+        """
+        self._column.insertWidget(self._column.indexOf(self._rows[key]) + 1, section)
+        section.unfolded.connect(partial(self._on_section_unfolded, section))
+
     def section(self, group: Group) -> Section:
         """The folded section of ``group``.
 
@@ -178,7 +187,7 @@ class TunePanel(QFrame):
     def _lay_out(self) -> None:
         content = QWidget()
         set_role(content, "scrolled")
-        column = QVBoxLayout(content)
+        self._column = column = QVBoxLayout(content)
         column.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, PANEL_PADDING_PX)
         column.setSpacing(0)
         for row in self._rows.values():
