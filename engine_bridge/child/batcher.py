@@ -332,7 +332,7 @@ class Batcher:
         """Take the next steps together if nothing can happen in them but the next tokens."""
         if self._drafting.is_on or self._drafting.watches or len(shares) != len(self.streams):
             return
-        most_steps = steps_together([share.stream for share in shares])
+        most_steps = steps_together(shares)
         if most_steps > 0 and self._pool.is_shared:
             room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
             most_steps = min(most_steps, room // len(shares))

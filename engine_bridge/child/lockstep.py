@@ -16,7 +16,6 @@ from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.scheduler import Share
 from engine_bridge.child.step_guard import StepGuard
-from engine_bridge.child.stream import Stream
 
 # Long enough for the text of several flushes; then everything is looked at again.
 _MOST_STEPS = 64
@@ -124,13 +123,19 @@ class Lockstep:
         self._brought, self._ends_ns, self._took_ns = [], [], []
 
 
-def steps_together(streams: Sequence[Stream]) -> int:
-    """Steps in which each of ``streams`` can take its likeliest token and none comes to its end.
+def steps_together(shares: Sequence[Share]) -> int:
+    """Steps in which streams can take their likeliest tokens and none of them comes to its end.
 
     The last token of an answer or of a slot is left for a step of its own.
+
+    Args:
+        shares: Of the step before; of its streams none may have more to compute than one token.
     """
     most_steps = _MOST_STEPS
-    for stream in streams:
+    for share in shares:
+        stream = share.stream
+        if share.tokens != 1 or share.rows != 1:
+            return 0  # a state was put back: it computed some of its tokens again
         if stream.chain is not None or not stream.is_plain or not stream.is_generating:
             return 0
         slot = stream.slot

@@ -131,3 +131,25 @@ def test_that_a_state_that_drafts_for_itself_is_always_right(
     desk.load(drafting(state_path, state_path, draft_n_max=5))
     _, finished = desk.answer(prompts(1)[0], max_new_tok=121, ignore_eog=True)
     assert finished.timing.accepted_tok == finished.timing.drafted_tok > 80
+
+
+def test_that_drafts_switched_off_while_a_state_is_made_good_change_no_text(
+    desk: InProcess, state_path: Path
+) -> None:
+    """What is computed again in the first step without drafts is not taken for one token."""
+    config = tiny_config(state_path, slots=2, **EXACT)
+    desk.load(config)
+    asked = prompts(2)
+    plain = [desk.answer(prompt, max_new_tok=150, ignore_eog=True)[0] for prompt in asked]
+    for least_tok in (1, 20, 40):
+        desk.apply(config.with_values(_DRAFTS))
+        ids = [desk.ask(prompt, max_new_tok=150, ignore_eog=True) for prompt in asked]
+
+        def is_put_back(least_tok: int = least_tok) -> bool:
+            streams = desk.batcher.streams
+            return any(s.slot.pending > 1 and s.new_tok >= least_tok for s in streams)
+
+        desk.until(is_put_back)
+        desk.apply(config)
+        assert [desk.finished(request_id).timing.new_tok for request_id in ids] == [150, 150]
+        assert [desk.text(request_id) for request_id in ids] == plain

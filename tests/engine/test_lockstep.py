@@ -49,7 +49,7 @@ def test_that_answers_are_the_same_as_step_by_step(
     steps = _spy(monkeypatch)
     together = _texts(desk, few_words_path, **settings)
     assert sum(steps) > 20, "most steps were taken together"
-    monkeypatch.setattr("engine_bridge.child.batcher.steps_together", lambda streams: 0)
+    monkeypatch.setattr("engine_bridge.child.batcher.steps_together", lambda shares: 0)
     assert _texts(desk, few_words_path, **settings) == together
 
 
