@@ -15,6 +15,9 @@ from engine_bridge.child.stream import Stream
 _ANSWER_TOK = 32
 # Who has its first token waits at most so long for those that came together with it.
 _TOGETHER_S = 2.0
+# Prompts that came together are read in groups of a quarter of what is left, of whole prompts and
+# no smaller than that: most first tokens come earlier, and the last one hardly later.
+_GROUPS, _LEAST_GROUP_TOK = 4, 96
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,10 @@ def share_out(
         left_tok -= sum(share.tokens for share in shares)
         left_rows = limits.outputs_max - sum(share.rows for share in shares)
         chunk = min(left_tok, _chunk(limits, pace, others_decode=bool(generating)))
+        least_left = 0 if generating else chunk - _group_tok(reading)
         for stream in reading:
+            if shares and chunk <= least_left:
+                break
             share = _prompt_share(stream, chunk, left_rows)
             if share is None or (shares and not _fits_whole(stream, len(shares), room_tok)):
                 continue
@@ -141,6 +147,16 @@ def share_out(
             chunk -= share.tokens
             left_rows -= share.rows
     return shares
+
+
+def _group_tok(reading: Sequence[Stream]) -> int:
+    """Tokens that are enough for a step of prompts alone.
+
+    Where a token of a prompt costs the same in any step (processors, from a hundred on), prompts
+    read one after the other have their first tokens in little more than half the time on average;
+    smaller steps cost all of them more (ADR 21).
+    """
+    return max(_LEAST_GROUP_TOK, sum(stream.slot.pending for stream in reading) // _GROUPS)
 
 
 def _prompt_share(stream: Stream, most_tok: int, left_rows: int) -> Share | None:

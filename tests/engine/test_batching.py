@@ -52,6 +52,20 @@ def test_that_a_first_step_waits_for_prompts_that_are_being_prepared(
     assert sizes[0] == 32
 
 
+def test_that_many_prompts_are_read_in_groups_of_whole_ones(
+    desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine_bridge.child.requests._GATHER_NS", 60_000_000_000)
+    desk.load(tiny_config(few_words_path, slots=8))
+    sizes = _spy_on_batches(desk)
+    ids = [desk.ask(random_tokens(80, seed=n), max_new_tok=3, ignore_eog=True) for n in range(8)]
+    for request_id in ids:
+        desk.finished(request_id)
+    # A quarter of 640, of 480, of 320, then no less than 96.
+    assert sizes[:4] == [160, 160, 160, 160]
+    assert sizes[4] == 8, "then all take their second token"
+
+
 def test_that_nobody_is_waited_for_who_comes_later(
     desk: InProcess, few_words_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
