@@ -140,7 +140,9 @@ class CommandView(QPlainTextEdit):
             painter.fillRect(rect, colours.color(QPalette.ColorRole.Base))
             painter.setPen(colours.color(QPalette.ColorRole.PlaceholderText))
             side = Qt.AlignmentFlag.AlignLeft if is_left else Qt.AlignmentFlag.AlignRight
-            painter.drawText(rect, side | Qt.AlignmentFlag.AlignVCenter, _MORE)
+            painter.drawText(
+                rect.adjusted(1, 0, -1, 0), side | Qt.AlignmentFlag.AlignVCenter, _MORE
+            )
         painter.end()
 
     def more_at(self) -> tuple[bool, bool]:
@@ -155,7 +157,8 @@ class CommandView(QPlainTextEdit):
         area = self.viewport().rect().adjusted(1, _FRAME_PX, -1, -_FRAME_PX)
         width = round(1.5 * self._character_px())
         left = QRect(area.left(), area.top(), width, area.height())
-        right = left.translated(area.width() - width, 0)
+        # To the very edge: else a sliver of the next letter would stand behind the ellipsis.
+        right = left.translated(self.viewport().width() - width - left.left(), 0)
         ends = zip((True, False), (left, right), self.more_at(), strict=True)
         return [(is_left, rect) for is_left, rect, is_more in ends if is_more]
 

@@ -12,6 +12,8 @@ from resources.tokens import STEP_PX, Palette
 from widgets.model_rows import ModelGroup, ModelRow
 from widgets.model_table import Column, ModelTable
 
+# About is as wide as what stands in it, and never wider than this: names need the room, and those
+# of one family differ in their middle, where they are cut.
 _WIDEST = {
     Column.ABOUT: "000.0 B · Q4_K_M · 3 parts",
     Column.SIZE: "00.0 GiB",
@@ -181,8 +183,6 @@ class ModelListView(QTableView):
 
     def _measure(self) -> None:
         metrics = self.fontMetrics()
-        for column, text in _WIDEST.items():
-            self.setColumnWidth(column, metrics.horizontalAdvance(text) + 4 * STEP_PX)
         rows = self.verticalHeader()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setMinimumSectionSize(0)
@@ -191,7 +191,11 @@ class ModelListView(QTableView):
 
     def _show_columns(self) -> None:
         metrics = self.fontMetrics()
-        widths = {c: metrics.horizontalAdvance(text) + 4 * STEP_PX for c, text in _WIDEST.items()}
+        widths = {c: self._width_of(text) for c, text in _WIDEST.items()}
+        about = max(map(self._width_of, self._table.abouts()))
+        widths[Column.ABOUT] = min(about, widths[Column.ABOUT])
+        for column, width in widths.items():
+            self.setColumnWidth(column, width)
         least = metrics.horizontalAdvance(_LEAST_NAME)
         rest = self.viewport().width() - sum(widths.values())
         for column in _GIVING_WAY:
@@ -199,12 +203,16 @@ class ModelListView(QTableView):
             if rest < least:
                 rest += widths[column]
 
+    def _width_of(self, text: str) -> int:
+        return self.fontMetrics().horizontalAdvance(text) + 4 * STEP_PX
+
     def _change(self, change: Callable[[], None]) -> None:
         """Change the table and stay where we were: it forgets what is current and scrolled to."""
         bar = self.verticalScrollBar()
         scrolled = bar.value()
         self._is_changing = True
         change()
+        self._show_columns()
         self._span_headings()
         self.select(self._current)
         self._is_changing = False

@@ -115,6 +115,10 @@ class ModelTable(QAbstractTableModel):
         """How many models there are."""
         return len(self._rows)
 
+    def abouts(self) -> set[str]:
+        """What is said about the models, each once, with the column's own title."""
+        return {_TITLES[Column.ABOUT]} | {row.about for row in self._rows.values()}
+
     def loadable_counts(self) -> tuple[int, int]:
         """How many models can be loaded: of those shown, and of all."""
         shown = sum(not self._rows[key].is_greyed for key in self._place)

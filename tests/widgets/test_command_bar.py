@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtGui import QGuiApplication, QPalette, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -178,6 +178,19 @@ def test_that_a_folded_line_shows_where_it_goes_on(bar: CommandBar) -> None:
     assert view(bar).grab().toImage() != cut
     view(bar).set_wrapped(True)
     assert view(bar).more_at() == (False, False)
+
+
+def test_that_no_sliver_of_a_letter_stands_behind_the_ellipsis(bar: CommandBar) -> None:
+    bar.set_export("x" + "█" * 600, (), {})
+    QApplication.processEvents()
+    shown = view(bar)
+    rows = range(shown.viewport().height() // 3, 2 * shown.viewport().height() // 3)
+    base = QGuiApplication.palette().color(QPalette.ColorRole.Base)
+    for scrolled in range(12):
+        shown.horizontalScrollBar().setValue(scrolled)
+        image = shown.viewport().grab().toImage()
+        edge = image.width() - 1
+        assert {image.pixelColor(edge, y).name() for y in rows} == {base.name()}, scrolled
 
 
 def test_that_an_unfolded_line_begins_with_a_word(bar: CommandBar) -> None:

@@ -17,6 +17,7 @@ from resources.tokens import DARK, LIGHT
 from widgets.drop_target import DropTarget, wanted_path
 from widgets.model_picker import ModelPicker
 from widgets.model_rows import FitView, KvRow, ModelGroup, ModelRow, ModelSheet
+from widgets.model_table import Column
 
 pytestmark = pytest.mark.gui
 LEFT = Qt.MouseButton.LeftButton
@@ -188,6 +189,25 @@ def test_that_a_narrow_picker_cuts_no_figure_off(picker: ModelPicker, qtbot: QtB
     sheet, page = picker.sheet, picker.sheet.widget()
     assert page is not None
     qtbot.waitUntil(lambda: page.width() <= sheet.viewport().width())
+
+
+def test_that_what_is_said_about_models_takes_no_more_room_than_it_needs(
+    picker: ModelPicker,
+) -> None:
+    picker.resize(1800, 600)  # so that no other column gives way
+
+    def name_px(about: str) -> int:
+        picker.put([row("a", about=about)])
+        QApplication.processEvents()
+        return picker.list.columnWidth(Column.NAME)
+
+    roomy, usual, tight = (
+        name_px("1 B"),
+        name_px("494 M · Q4_K_M"),
+        name_px("no model: " + "x" * 90),
+    )
+    assert roomy > usual > tight > 0
+    assert name_px("1 B") == roomy
 
 
 def test_that_a_model_that_does_not_fit_is_offered_with_what_would(
