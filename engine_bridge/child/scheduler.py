@@ -13,8 +13,9 @@ from engine_bridge.child.stream import Stream
 
 # Tokens of every answer that a pool should have room for before it takes another prompt in.
 _ANSWER_TOK = 32
-# Who has its first token waits at most so long for those that came together with it.
-_TOGETHER_S = 2.0
+# Who has its first token waits for those that came together with it while their prompts are short:
+# so long on average for each, and so long in all.
+_SHORT_S, _TOGETHER_S = 0.5, 5.0
 # Prompts that came together are read in groups of a quarter of what is left, of whole prompts and
 # no smaller than that: most first tokens come earlier, and the last one hardly later.
 _GROUPS, _LEAST_GROUP_TOK = 4, 96
@@ -81,8 +82,9 @@ def reads_together(
     """Whether the next step should be for the prompts alone, since all came at once.
 
     Streams that have no more than their first token wait then. A step costs nearly the same for
-    one stream as for several, so that whoever were to write beside the reading of the others
-    would end later than by waiting (ADR 21). Where somebody is further nobody is kept waiting.
+    one stream as for several, so that whoever were to write beside the reading of many short
+    prompts would end later than by waiting (ADR 21). Where somebody is further, or a prompt is
+    long, nobody is kept waiting.
 
     Args:
         generating: Streams that want their next token.
@@ -97,8 +99,9 @@ def reads_together(
     pending_tok = sum(stream.slot.pending for stream in reading)
     if pending_tok + (len(generating) + len(reading)) * _ANSWER_TOK > room_tok:
         return False
+    left_s = pending_tok * pace.prompt_tok_s
     waited_ns = now_ns - min((stream.first_ns for stream in generating), default=now_ns)
-    return waited_ns / 1e9 + pending_tok * pace.prompt_tok_s <= _TOGETHER_S
+    return left_s <= _SHORT_S * len(reading) and waited_ns / 1e9 + left_s <= _TOGETHER_S
 
 
 def share_out(
