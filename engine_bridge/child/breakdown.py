@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine_bridge.child.ggml import BufferType, Ggml
+from engine_bridge.child.split_graph import SplitGraph
 
 # llama_get_memory_breakdown of src/llama-ext.h, as the Itanium ABI spells it.
 _SYMBOL = "_Z26llama_get_memory_breakdownPK13llama_context"
@@ -76,6 +77,7 @@ class Breakdown:
     def __init__(self, libllama: ctypes.CDLL, ggml: Ggml) -> None:
         """Look the symbol up; where it is missing, ``read`` says so."""
         self._ggml = ggml
+        self._split_graph = SplitGraph(libllama, ggml)
         self._function = None
         if sys.platform != "linux":
             return
@@ -95,8 +97,14 @@ class Breakdown:
         """Whether this platform's map can be read."""
         return self._function is not None
 
-    def read(self, context: int) -> tuple[BufferBytes, ...]:
+    def read(self, context: int, *, of_last_graph: bool) -> tuple[BufferBytes, ...]:
         """Bytes by buffer type of the ``llama_context`` at ``context``.
+
+        Args:
+            context: A context.
+            of_last_graph: It is dry, and compute buffers shall be those of the graph it built last,
+                as a load splits it; llama.cpp's own figures are those of the first, and too high
+                where layers lie on several boards (``split_graph``).
 
         Raises:
             NotSupportedError: On other platforms than Linux with libstdc++.
@@ -108,6 +116,9 @@ class Breakdown:
             )
         found: list[BufferBytes] = []
         self._walk(self._function(context).root, found)
+        compute = self._split_graph.compute_bytes(context) if of_last_graph else None
+        if compute is not None:
+            found = [replace(row, compute=compute.get(row.buffer, row.compute)) for row in found]
         return tuple(sorted(found, key=lambda row: row.buffer.name))
 
     def _walk(self, address: int | None, found: list[BufferBytes]) -> None:

@@ -82,7 +82,7 @@ class DryModel:
             for other in self._reserved_besides(config):
                 others.append(self._create(other)[0])
                 attach_mtp(others[-1], other, quiet=True)
-            rows = _as_reserved(context, others)
+            rows = self._as_reserved(context, others)
             shape = shape_of(
                 self._as_loaded(rows, config),
                 output_bytes=output_bytes_of(context),
@@ -92,7 +92,7 @@ class DryModel:
             shape = shape.with_more_weights(lora_bytes(config))
             if context.mtp is not None:
                 guessing = [other.mtp for other in others if other.mtp is not None]
-                mtp_rows = _as_reserved(context.mtp, guessing)
+                mtp_rows = self._as_reserved(context.mtp, guessing)
                 shape = shape.with_draft(mtp_shape(context.mtp, mtp_rows))
             return shape, effective_of(context, config, flash)
         finally:
@@ -132,6 +132,23 @@ class DryModel:
             )
         return found
 
+    def _as_reserved(self, context: Context, others: list[Context]) -> tuple[BufferBytes, ...]:
+        """What a load reserves: room for the largest of several graphs.
+
+        A dry run counts one alone (``sched_reserve`` in src/llama-context.cpp); the others come
+        from contexts of their own.
+        """
+        rows = context.memory_breakdown()
+        besides = [other.memory_breakdown() for other in others]
+        if self._architecture in _RESERVED_FOR_ONE:  # the last graph is that of one, not the first
+            besides.append(context.memory_breakdown(of_last_graph=False))
+        for other in besides:
+            compute = {row.buffer: row.compute for row in other}
+            rows = tuple(
+                replace(row, compute=max(row.compute, compute[row.buffer])) for row in rows
+            )
+        return rows
+
     def _as_loaded(
         self, rows: tuple[BufferBytes, ...], config: EngineConfig
     ) -> tuple[BufferBytes, ...]:
@@ -168,19 +185,6 @@ class DryModel:
             sizes.append(_context_bytes(context.memory_breakdown()))
             context.close()
         return max(0, 2 * sizes[0] - sizes[1])
-
-
-def _as_reserved(context: Context, others: list[Context]) -> tuple[BufferBytes, ...]:
-    """What a load reserves: room for the largest of several graphs.
-
-    A dry run counts the first alone (``sched_reserve`` in src/llama-context.cpp); the others come
-    from contexts of their own.
-    """
-    rows = context.memory_breakdown()
-    for other in others:
-        compute = {row.buffer: row.compute for row in other.memory_breakdown()}
-        rows = tuple(replace(row, compute=max(row.compute, compute[row.buffer])) for row in rows)
-    return rows
 
 
 def _context_bytes(rows: tuple[BufferBytes, ...]) -> int:

@@ -316,13 +316,14 @@ class Context:
             LIB.llama_free(self.handle)
             self.handle = None
 
-    def memory_breakdown(self) -> tuple[BufferBytes, ...]:
-        """Bytes by buffer type, the output buffer missing from it.
+    def memory_breakdown(self, *, of_last_graph: bool = True) -> tuple[BufferBytes, ...]:
+        """Bytes by buffer type, the output buffer missing; of a dry context by its last graph.
 
         Raises:
             NotSupportedError: On other platforms than Linux.
         """
-        return _JOINED.said_of_each(_BREAKDOWN.read(self.handle), self)
+        by_last = of_last_graph and self.model.native.is_dry
+        return _JOINED.said_of_each(_BREAKDOWN.read(self.handle, of_last_graph=by_last), self)
 
     def set_threads(self, decode: int, batch: int) -> None:
         """Change the threads of the next step."""
@@ -358,8 +359,7 @@ class Context:
 
         A view, valid until the next step; only as many rows exist as that step asked for.
         """
-        address = _get_logits(self.handle)
-        if address != self._logits_at:
+        if (address := _get_logits(self.handle)) != self._logits_at:
             self._logits_at = address
             shape = (max(self.outputs_max, self.sequences), self.model.vocab)
             cells = (ctypes.c_float * (shape[0] * shape[1])).from_address(address)

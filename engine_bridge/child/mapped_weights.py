@@ -17,8 +17,11 @@ from engine_bridge.gguf_header import TensorFacts
 from engine_bridge.model_facts import ModelFacts
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")
-# The input layer is never offloaded (load_tensors in src/llama-model.cpp).
-_INPUT = ("token_embd", "per_layer_token_embd", "position_embd", "token_types")
+# The input layer is never offloaded (load_tensors in src/llama-model.cpp); the norm behind it goes
+# with the first layer. LFM2's output norm bears that name too and goes with the output, but lies
+# between what stays on the host wherever the first layer does, so it counts all the same.
+_INPUT = frozenset({"token_embd", "per_layer_token_embd", "position_embd", "token_types"})
+_INPUT_NORM = "token_embd_norm"
 # Types that ggml may repack for some processor (ggml-cpu/repack.cpp).
 _REPACKABLE = frozenset({"Q1_0", "Q4_0", "Q4_K", "Q2_K", "Q5_K", "Q6_K", "Q8_0", "IQ4_NL", "MXFP4"})
 # Buffers are padded by less than this a tensor.
@@ -89,7 +92,12 @@ def _is_on_host(tensor: TensorFacts, first_gpu_layer: int) -> bool:
     block = _BLOCK.match(tensor.name)
     if block:
         return int(block[1]) < first_gpu_layer
-    return tensor.name.startswith(_INPUT)
+    is_norm = _stem(tensor) == _INPUT_NORM
+    return _stem(tensor) in _INPUT or (is_norm and first_gpu_layer > 0)
+
+
+def _stem(tensor: TensorFacts) -> str:
+    return tensor.name.partition(".")[0]
 
 
 def _repacking(
@@ -114,5 +122,5 @@ def _repacking(
 
 
 def _may_be_repacked(tensor: TensorFacts) -> bool:
-    is_matrix = len(tensor.shape) > 1 and not tensor.name.startswith(_INPUT)
+    is_matrix = len(tensor.shape) > 1 and _stem(tensor) not in _INPUT
     return is_matrix and tensor.type_name in _REPACKABLE

@@ -46,6 +46,16 @@ def test_that_layers_on_a_board_are_not_mapped() -> None:
     assert mapped_bytes((PLAIN,), 0, 1) == with_first_layer
 
 
+def test_that_the_norm_behind_the_input_goes_with_the_first_layer() -> None:
+    file = file_of(
+        ("token_embd.weight", "F32", 2000),
+        ("token_embd_norm.weight", "F32", 256),
+        ("blk.1.attn_q.weight", "F32", 700),
+    )
+    assert mapped_bytes((file,), 0, 0) == 2000
+    assert mapped_bytes((file,), 0, 1) == file[1].offset + 256
+
+
 def test_that_parts_are_mapped_apart() -> None:
     first, second = PLAIN[:3], file_of(("blk.5.attn_q.weight", "Q6_K", 640))
     assert mapped_bytes((first, second), 0, None) == PLAIN[2].offset + 256 + 640
