@@ -20,6 +20,7 @@ from app.storage.conversation_store import ConversationStore
 from engine_bridge.client import EngineClient
 from engine_bridge.hardware.machine import Sampler
 from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.protocol import Event, Hello, RequestFinished
 from engine_bridge.settings.config import EngineConfig
@@ -134,6 +135,11 @@ class Desk(QObject):
     def idle_cores(self) -> float | None:
         """Processor cores without work over the last second; None where unknown."""
         return self._sampler.idle_cores
+
+    @property
+    def boards(self) -> tuple[BoardActivity, ...]:
+        """What each GPU of this machine does, by its driver; empty where no driver tells."""
+        return self._sampler.activity
 
     @property
     def has_boards(self) -> bool:

@@ -30,6 +30,7 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.placement_items import endpoint, lora_file
 from engine_bridge.settings.table import BY_KEY
 from engine_bridge.settings.text_domain import TextDomain
+from widgets.board_words import sentence as board_sentence
 from widgets.log_line import LogLine
 
 _PACKAGES = (
@@ -176,7 +177,7 @@ def _hardware(hello: Hello | None) -> dict[str, object]:
         "memory": f"{bytes_text(memory.total)}, {bytes_text(memory.available)} available",
         "swap": f"{bytes_text(swap.total)}, {bytes_text(swap.used)} used",
         "boards": _boards(),
-        "NVIDIA driver": nvidia_driver() or "none",
+        "NVIDIA driver": nvidia_driver(),
     }
     if hello is not None:
         found["devices of ggml"] = [
@@ -188,18 +189,19 @@ def _hardware(hello: Hello | None) -> dict[str, object]:
 
 
 def _boards() -> list[str]:
-    readers, problem = open_readers()
-    told = [problem] if problem else []
-    for reader in readers:
+    told = []
+    for reader in open_readers():
         try:
-            told += [
-                f"{snapshot.name}: {bytes_text(snapshot.used_bytes)} of "
-                f"{bytes_text(snapshot.total_bytes)} used"
-                for snapshot in reader.read()
-            ]
+            memories = reader.read()
         finally:
             reader.close()
-        told += [reader.problem] if reader.problem else []
+        told += [board_sentence(board) for board in reader.activity] or [
+            f"{memory.name}: {bytes_text(memory.used_bytes)} of {bytes_text(memory.total_bytes)} "
+            f"used"
+            for memory in memories
+        ]
+        # Of boards the sentence stands with them.
+        told += [reader.problem] if reader.problem and not reader.activity else []
     return told
 
 

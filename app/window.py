@@ -32,6 +32,7 @@ from app.draft_advisor import DraftAdvisor
 from app.engine_wiring import EngineWiring
 from app.files_told import FilesTold
 from app.focus_areas import FocusAreas
+from app.hardware_wiring import HardwareWiring
 from app.help import Help
 from app.list_wiring import ListWiring
 from app.live_fold import LIVE, LiveFold
@@ -328,7 +329,7 @@ class Window(QMainWindow):
         )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
         self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
-        desk.hardware_measured.connect(self._on_hardware_measured)
+        HardwareWiring(desk, self.live, self)
 
     def _add_areas(self) -> None:
         app = QApplication.instance()
@@ -365,11 +366,6 @@ class Window(QMainWindow):
         figure_px = self.fontMetrics().horizontalAdvance("0")
         self.tune.set_compact(self.width() < _COMPACT_BELOW_FIGURES * figure_px)
         self._fold.follow_width()
-
-    def _on_hardware_measured(self, _: object) -> None:
-        idle = self.desk.idle_cores
-        if idle is not None:
-            self.live.note_idle_cores(idle)
 
     def _on_conversation_shown(self, _: str) -> None:
         self.show_chat()

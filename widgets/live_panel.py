@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from engine_bridge.metrics.meters import LiveView, Meters
 from resources.tokens import LIVE_WIDTH_PX, PANEL_GAP_PX, Palette
+from widgets.board_strip import BoardStrip
 from widgets.charts.bandwidth import BandwidthChart
 from widgets.charts.frame import ChartFrame
 from widgets.charts.memory import MemoryChart
@@ -35,6 +36,7 @@ _WORDS_EVERY_S = 0.25
 _NEWS_EVERY_S, _SLOWEST_NEWS_S = 0.25, 2.0
 # Without news the charts only scroll: 3 pixels a second at 370 pixels for two minutes.
 _SCROLL_EVERY_S = 0.5
+_CHANGES_HEIGHT = (QEvent.Type.Resize, QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
 # Pictures in files are finer than the window.
 _FILE_BUCKETS = 1000
 
@@ -80,6 +82,9 @@ class LivePanel(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(PANEL_GAP_PX)
         self._column.addWidget(self.time_bar)
+        self.boards = BoardStrip()
+        self.boards.installEventFilter(self)
+        self._column.addWidget(self.boards)
         for chart in self.charts:
             self._column.addWidget(chart, 1)
             self._connect(chart)
@@ -208,8 +213,19 @@ class LivePanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the chart with the time labels the room they take, so that all plots are equal."""
         super().resizeEvent(event)
+        self._share_height()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Share the height anew when boards come, go or take more of it."""
+        if watched is self.boards and event.type() in _CHANGES_HEIGHT:
+            self._share_height()
+        return super().eventFilter(watched, event)
+
+    def _share_height(self) -> None:
         labels = self.tpot.plot.axis_height() - self.memory.plot.axis_height()
         gaps = PANEL_GAP_PX * len(self.charts) + self.time_bar.sizeHint().height()
+        if not self.boards.isHidden():
+            gaps += PANEL_GAP_PX + self.boards.height()
         each = max(1, (self.height() - gaps - labels) // len(self.charts))
         for chart in self.charts:
             self._column.setStretchFactor(chart, each + (labels if chart is self.tpot else 0))

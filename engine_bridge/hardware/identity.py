@@ -41,11 +41,11 @@ def system_name() -> str:
 
 
 def nvidia_driver() -> str:
-    """Version of NVIDIA's driver; empty without one."""
+    """Version of NVIDIA's driver, or why there is none."""
     try:
         pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return ""
+    except pynvml.NVMLError as error:
+        return f"none ({error})"
     try:
         return str(pynvml.nvmlSystemGetDriverVersion())
     except pynvml.NVMLError as error:

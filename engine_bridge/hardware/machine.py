@@ -12,7 +12,7 @@ from typing import Protocol
 
 import psutil
 
-from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader
+from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, SilentDriver
 from engine_bridge.hardware.ram import RamReader
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
@@ -40,14 +40,14 @@ class MemoryReader(Protocol):
         ...
 
 
-def open_readers() -> tuple[tuple[MemoryReader, ...], str]:
-    """The readers that work here, main memory first, and a sentence about one that does not."""
+def open_readers() -> tuple[MemoryReader, ...]:
+    """What can be read here, main memory first; a driver that does not work tells its sentence."""
     ram = RamReader()
     try:
         nvidia = NvidiaReader.open()
     except NvidiaError as error:
-        return (ram,), str(error)
-    return ((ram,) if nvidia is None else (ram, nvidia)), ""
+        return ram, SilentDriver(str(error))
+    return (ram,) if nvidia is None else (ram, nvidia)
 
 
 class Sampler:
@@ -59,7 +59,7 @@ class Sampler:
     def __init__(
         self,
         period_s: float = 1.0,
-        open_all: Callable[[], tuple[Sequence[MemoryReader], str]] = open_readers,
+        open_all: Callable[[], Sequence[MemoryReader]] = open_readers,
     ) -> None:
         """Prepare; ``start`` begins.
 
@@ -122,26 +122,24 @@ class Sampler:
             return self._idle_cores
 
     def _run(self) -> None:
-        readers, problem = self._open_all()
+        readers = self._open_all()
         psutil.cpu_percent(percpu=True)  # the first call has nothing to compare with
         try:
-            self._read(readers, problem, None)
+            self._read(readers, None)
             while not self._stopping.wait(self._period_s):
                 busy_percent: Sequence[float] = psutil.cpu_percent(percpu=True)
                 idle = sum(100.0 - percent for percent in busy_percent) / 100.0
-                self._read(readers, problem, idle)
+                self._read(readers, idle)
         finally:
             for reader in readers:
                 reader.close()
 
-    def _read(
-        self, readers: Sequence[MemoryReader], problem: str, idle_cores: float | None
-    ) -> None:
+    def _read(self, readers: Sequence[MemoryReader], idle_cores: float | None) -> None:
         with self._lock:
             engine_pid = self._engine_pid
         found: list[MemorySnapshot] = []
         activity: list[BoardActivity] = []
-        problems = [problem]
+        problems: list[str] = []
         for reader in readers:
             reader.engine_pid = engine_pid
             found += reader.read()

@@ -19,6 +19,7 @@ from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
 # The kernel's half of the driver; it is there in containers too, whether or not NVML is.
+_MAKER = "NVIDIA"
 _LOADED = Path("/proc/driver/nvidia/version")
 
 
@@ -104,7 +105,7 @@ class NvidiaReader:
     def read(self) -> tuple[MemorySnapshot, ...]:
         """A snapshot of each board that answers; ``activity`` has what all of them do."""
         problems = [self._absent]
-        activity = []
+        activity = [BoardActivity(_MAKER, problem=self._absent)] if self._absent else []
         for board, figures in zip(self.boards, self._figures, strict=True):
             try:
                 activity.append(figures.read(partial(self._snapshot, board)))
@@ -163,6 +164,29 @@ class NvidiaReader:
             # container sees, whose process ids mean nothing to the driver.
             return 0 if processes else None
         return None if None in mine else max(used for used in mine if used is not None)
+
+
+class SilentDriver:
+    """In place of a reader where a driver of NVIDIA's does not work: has its sentence.
+
+    Attributes:
+        engine_pid: Of no use here.
+        activity: One board without a name, with the sentence.
+        problem: The sentence.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        """Tell ``sentence`` in place of every reading."""
+        self.engine_pid: int | None = None
+        self.activity: tuple[BoardActivity, ...] = (BoardActivity(_MAKER, problem=sentence),)
+        self.problem = sentence
+
+    def read(self) -> tuple[MemorySnapshot, ...]:
+        """Nothing."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing to give back."""
 
 
 class NvidiaError(Exception):

@@ -71,6 +71,40 @@ DEFINITIONS: dict[str, str] = {
         "Unexplained: memory the engine was measured to own − what the plan accounts for. The "
         "engine's program code, drivers and the interpreter are in it."
     ),
+    "gpu_busy": (
+        "Busy: share of the time in which anything at all ran on the GPU, as its driver counts it "
+        "over the last second at most. A GPU that waits for its memory is busy too."
+    ),
+    "memory_busy": (
+        "Memory busy: share of the time in which the GPU's memory was being read or written, "
+        "however slowly. It is a time and no bandwidth: 60 % here does not mean 60 % of the GB/s."
+    ),
+    "dram": (
+        "DRAM: bandwidth that the GPU's memory really moved, as a share of its peak, measured by "
+        "the GPU's own counters (NVIDIA's GPM, from Hopper on); a mean since the last reading."
+    ),
+    "power": (
+        "Power: what the whole board draws, and what it may draw. At its limit it lowers its "
+        "clocks."
+    ),
+    "temperature": "Temperature of the GPU's chip; its memory can be hotter.",
+    "clocks": (
+        "Clocks of the GPU's processors and of its memory at the moment of reading. They fall when "
+        "there is nothing to do."
+    ),
+    "held_back": (
+        "Why the clocks are below the highest, as the driver tells it. Heat and a weak power "
+        "supply need a person; the power limit and rest do not."
+    ),
+    "pcie": (
+        "PCIe: data between the machine and the GPU. While a model that fits on the GPU decodes "
+        "there is next to none; much of it means that weights or cache lie in main memory. "
+        "Without GPM it is counted for 20 ms, one direction a second."
+    ),
+    "gpu_memory": (
+        "Memory of the GPU: the engine's part as the driver counts it by process, the part of "
+        "other programs and the driver, and what is free."
+    ),
 }
 """Definition by key, one to three sentences, shown where the number stands."""
 

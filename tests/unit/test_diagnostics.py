@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pynvml
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,9 +21,11 @@ from app.greeting import greeting_of_new_engine
 from app.redaction import Names, Redactor, names_here
 from app.storage.storage_error import StorageError
 from engine_bridge.hardware.identity import processor_name
+from engine_bridge.hardware.nvidia import NvidiaReader
 from engine_bridge.protocol import DeviceFacts, Hello
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.fake_client import EMPTY_PLAN, applied, model_facts
+from tests.unit.nvml_replay import Replay, rtx_3090
 from widgets.log_line import LogLine, log_lines
 
 # In pieces: no file of this project names a person's folder.
@@ -320,3 +323,20 @@ def test_that_workers_adapters_and_grammars_are_told_without_what_somebody_wrote
         assert secret not in told
     for kept in ("127.0.0.1:50053", "style.gguf:0.5", "a text of"):
         assert kept in told
+
+
+def test_that_the_boards_are_told_with_what_their_driver_refuses(
+    situation: Situation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuses = {"nvmlDeviceGetPowerUsage": pynvml.NVML_ERROR_NO_PERMISSION}
+    reader = NvidiaReader.open(None, Replay([rtx_3090(fails=refuses)]))
+    assert reader is not None
+    monkeypatch.setattr("app.diagnostics.open_readers", lambda: (reader,))
+    text = whole(situation)
+    for told in (
+        "NVIDIA GeForce RTX 3090: Busy 87 %",
+        "free 17.0. Peak bandwidth 936 GB/s = 384 bit × 9751 MHz × 2",
+        "power limit",
+        "power (this user has no permission to read it)",
+    ):
+        assert told in text, told

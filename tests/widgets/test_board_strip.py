@@ -1,0 +1,165 @@
+"""The strip of boards: figures with their units and definitions, none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pynvml
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from engine_bridge.hardware.nvidia import NvidiaReader
+from engine_bridge.metrics.board_activity import BoardActivity
+from engine_bridge.metrics.meters import Meters
+from tests.unit.nvml_replay import ENGINE, Board, Replay, h200, laptop_4060, rtx_3090
+from widgets.board_strip import BoardStrip
+from widgets.live_panel import LivePanel
+
+pytestmark = pytest.mark.gui
+Shown = Callable[[QWidget], None]
+
+
+def activity_of(*boards: Board) -> tuple[BoardActivity, ...]:
+    reader = NvidiaReader.open(ENGINE, Replay(list(boards)))
+    assert reader is not None
+    for _ in range(2):
+        reader.read()
+    return reader.activity
+
+
+def labels(strip: BoardStrip) -> dict[str, QLabel]:
+    """Labels by what they show, those of the body alone."""
+    return {label.text(): label for label in strip._body.findChildren(QLabel)}
+
+
+@pytest.fixture
+def strip(qtbot: QtBot, themed: QApplication) -> BoardStrip:
+    made = BoardStrip()
+    qtbot.addWidget(made)
+    made.resize(430, 60)
+    return made
+
+
+def test_that_there_is_no_strip_without_a_board(strip: BoardStrip) -> None:
+    strip.set_boards(())
+    assert strip.isHidden()
+    strip.set_boards(activity_of(rtx_3090()))
+    assert not strip.isHidden()
+    strip.set_boards(())
+    assert strip.isHidden()
+
+
+def test_that_each_figure_stands_with_its_unit_and_its_definition(strip: BoardStrip) -> None:
+    strip.set_boards(activity_of(rtx_3090()))
+    shown = labels(strip)
+    for text, meaning in (
+        ("87 %", "anything at all ran"),
+        ("64 %", "no bandwidth"),
+        ("312 / 350 W", "may draw"),
+        ("71 °C", "chip"),
+        ("power limit", "usual under full load"),
+    ):
+        assert meaning in shown[text].toolTip(), text
+    assert "936 GB/s = 384 bit × 9751 MHz × 2" in shown["RTX 3090"].toolTip()
+    assert "engine 5.00, others 2.00, free 17.0" in shown["RTX 3090"].toolTip()
+
+
+def test_that_the_muted_line_has_memory_clocks_and_pcie(strip: BoardStrip) -> None:
+    strip.resize(900, 60)
+    strip.set_boards(activity_of(rtx_3090()))
+    strip.show()
+    text = "7.00 of 24.0 GiB · 1,695 MHz · memory 9,501 MHz · PCIe in 1.20, out 0.03 GB/s"
+    note = labels(strip)[text]
+    assert "one direction a second" in note.toolTip()
+
+
+def test_that_bandwidth_has_a_column_where_a_board_measures_it(strip: BoardStrip) -> None:
+    strip.set_boards(activity_of(rtx_3090()))
+    assert "DRAM" not in labels(strip)
+    strip.set_boards(activity_of(rtx_3090(), h200()))
+    shown = labels(strip)
+    assert "DRAM" in shown
+    assert "3,024 GB/s of 4,917 GB/s" in shown["62 %"].toolTip()
+    assert "Hopper" in shown["–"].toolTip()
+
+
+def test_that_what_is_not_reported_is_a_dash_with_its_reason_and_no_zero(
+    strip: BoardStrip,
+) -> None:
+    refused = {"nvmlDeviceGetUtilizationRates": pynvml.NVML_ERROR_NOT_SUPPORTED}
+    strip.set_boards(activity_of(rtx_3090(fails=refused)))
+    shown = labels(strip)
+    assert "Not reported by the driver: this board" in shown["–"].toolTip()
+    assert not [text for text in shown if text.startswith("0")]
+    assert "busy time, busy time of the memory (this board" in strip.text()
+
+
+def test_that_a_missing_power_limit_does_not_take_the_power_along(strip: BoardStrip) -> None:
+    strip.set_boards(activity_of(laptop_4060()))
+    shown = labels(strip)
+    assert "A part of it is not reported by the driver" in shown["3 W"].toolTip()
+    assert "0 %" in shown
+    assert "at rest" in shown
+
+
+def test_that_heat_is_in_the_warning_colour_and_the_power_limit_is_not(strip: BoardStrip) -> None:
+    board = rtx_3090()
+    strip.set_boards(activity_of(board))
+    assert labels(strip)["power limit"].property("role") == "hint"
+    board.reasons |= pynvml.nvmlClocksThrottleReasonHwThermalSlowdown
+    strip.set_boards(activity_of(board))
+    hot = labels(strip)["too hot +1"]
+    assert hot.property("role") == "hint-warning"
+    assert "fans" in hot.toolTip()
+
+
+def test_that_two_equal_boards_are_told_apart(strip: BoardStrip) -> None:
+    strip.set_boards(activity_of(rtx_3090(), rtx_3090()))
+    assert {"GPUs", "0 · RTX 3090", "1 · RTX 3090"} <= set(labels(strip))
+
+
+def test_that_a_board_that_is_lost_says_so_in_place_of_its_figures(strip: BoardStrip) -> None:
+    board = rtx_3090()
+    reader = NvidiaReader.open(ENGINE, Replay([board]))
+    assert reader is not None
+    reader.read()
+    strip.set_boards(reader.activity)
+    board.fails = {"all": pynvml.NVML_ERROR_GPU_IS_LOST}
+    reader.read()
+    strip.set_boards(reader.activity)
+    assert reader.problem in labels(strip)
+    assert "87 %" not in labels(strip)
+    assert strip.text() == reader.problem
+    board.fails = {}
+    reader.read()
+    strip.set_boards(reader.activity)
+    assert "87 %" in labels(strip)
+
+
+def test_that_nothing_is_rebuilt_or_moved_when_figures_grow(
+    strip: BoardStrip, shown: Shown
+) -> None:
+    board = laptop_4060()
+    strip.set_boards(activity_of(board))
+    shown(strip)
+    before = {label: label.geometry() for label in labels(strip).values()}
+    board.rates.gpu, board.rates.memory, board.temperature_c = 100, 100, 100
+    board.power_mw = 115_000
+    strip.set_boards(activity_of(board))
+    QApplication.processEvents()
+    assert {label: label.geometry() for label in labels(strip).values()} == before
+
+
+def test_that_plots_stay_equally_high_beside_boards(qtbot: QtBot, themed: QApplication) -> None:
+    panel = LivePanel(Meters())
+    qtbot.addWidget(panel)
+    panel.resize(430, 820)
+    panel.show()
+    panel.boards.set_boards(activity_of(rtx_3090(), h200()))
+    for _ in range(3):
+        QApplication.processEvents()
+    assert panel.boards.height() > 0
+    heights = [chart.plot.geometry_now.area.height() for chart in panel.charts]
+    assert max(heights) - min(heights) <= 2
+    panel.close()
