@@ -132,7 +132,7 @@ class _Row:
 
     def show_board(self, board: BoardActivity) -> None:
         """Bring the figures up to date."""
-        about = "\n\n".join(filter(None, (board.name, memory_text(board.memory), board.caveat)))
+        about = "\n\n".join(filter(None, (board.name, memory_text(board.memory))))
         self._name.setToolTip(_tip(about))
         shown = columns(board)
         for key, label in self._values.items():

@@ -94,7 +94,6 @@ def notes(board: BoardActivity) -> list[Words]:
     used = "" if memory is None else f"{gib(memory.used_bytes)} of {gib(memory.total_bytes)} GiB"
     return [
         _words(board, ("memory",), "Memory", "gpu_memory", used, detail=memory_text(memory)),
-        _words(board, ("core_clock_mhz", "memory_clock_mhz"), "Clocks", "clocks", clock_text),
         _words(
             board,
             ("pcie_in_bytes_per_s", "pcie_out_bytes_per_s"),
@@ -102,6 +101,8 @@ def notes(board: BoardActivity) -> list[Words]:
             "pcie",
             f"PCIe {', '.join(moved)} GB/s" if moved else "",
         ),
+        # Where room is short the clocks go first: what holds them back stands beside them.
+        _words(board, ("core_clock_mhz", "memory_clock_mhz"), "Clocks", "clocks", clock_text),
     ]
 
 
@@ -139,7 +140,6 @@ def sentence(board: BoardActivity) -> str:
     parts = [f"{', '.join(told)}, {held_back(board).text}", memory_text(board.memory).rstrip(".")]
     if refused:
         parts.append(f"Not reported by the driver: {refused}")
-    parts.append(board.caveat.rstrip("."))
     return f"{board.name}: {'. '.join(filter(None, parts))}."
 
 
@@ -184,5 +184,5 @@ def _words(
         missing = [_NOT_YET]
     if text and missing:
         missing = [f"A part of it is n{part[1:]}" for part in missing]
-    paragraphs = (detail, *missing, DEFINITIONS[key], board.caveat)
+    paragraphs = (detail, *missing, DEFINITIONS[key])
     return Words(name, text or NO_VALUE, "\n\n".join(filter(None, paragraphs)))

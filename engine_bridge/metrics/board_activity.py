@@ -46,7 +46,6 @@ class BoardActivity:
         pcie_out_bytes_per_s: From the board to the machine.
         refused: Why a figure is None, by the name of its field; empty of what is only not measured
             yet.
-        caveat: What has to be known of all these figures; empty for nothing.
     """
 
     name: str
@@ -64,4 +63,3 @@ class BoardActivity:
     pcie_in_bytes_per_s: float | None = None
     pcie_out_bytes_per_s: float | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
-    caveat: str = ""

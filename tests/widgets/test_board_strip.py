@@ -69,7 +69,7 @@ def test_that_the_muted_line_has_memory_clocks_and_pcie(strip: BoardStrip) -> No
     strip.resize(900, 60)
     strip.set_boards(activity_of(rtx_3090()))
     strip.show()
-    text = "7.00 of 24.0 GiB · 1,695 MHz · memory 9,501 MHz · PCIe in 1.20, out 0.03 GB/s"
+    text = "7.00 of 24.0 GiB · PCIe in 1.20, out 0.03 GB/s · 1,695 MHz · memory 9,501 MHz"
     note = labels(strip)[text]
     assert "one direction a second" in note.toolTip()
 
