@@ -56,6 +56,12 @@ class Running(NamedTuple):
     config: EngineConfig | None = None
 
 
+_CHANGED = (
+    "TuneDeck was changed on the disk while it runs, so memory can no longer be predicted. Close "
+    "it and start it again; your chats are kept."
+)
+
+
 class PlannerThread:
     """Answers ``Plan`` commands with ``PlanReady`` or ``Refused`` on a thread of its own.
 
@@ -226,6 +232,9 @@ def _files_of(config: EngineConfig) -> set[str]:
 def _plan_in(answer: bytes, status: int, innocent: str, config: EngineConfig) -> MemoryPlan:
     try:
         read = read_answer(answer)
+    except msgspec.ValidationError:
+        # A whole answer, of another make: that process runs what lies on the disk now.
+        raise PlanRefusedError(Problem((), _CHANGED)) from None
     except msgspec.DecodeError:
         if innocent:
             raise PlanRefusedError(Problem((), innocent)) from None

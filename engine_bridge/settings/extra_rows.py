@@ -25,14 +25,15 @@ EXTRAS: tuple[Setting, ...] = (
         ItemsDomain(
             "a GGUF file, with :SCALE behind it where that is not 1",
             checked_lora,
-            ("style.gguf", "style.gguf:0.5", "other, one.gguf:-1"),
+            ("/models/style.gguf", "/models/style.gguf:0.5", "/models/other, one.gguf:-1"),
         ),
         (),
         Applies.CONTEXT,
         True,
         Group.EXTRAS,
-        "Files that bend the model, each with its strength. Written as in "
-        "style.gguf:0.5. Another strength applies at once, another file takes a new context.",
+        "Files that bend the model, each with its strength. Written with the whole path, as "
+        "in /models/style.gguf:0.5. Another strength applies at once, another file takes a new "
+        "context.",
     ),
     Setting(
         "override_kv",

@@ -171,6 +171,14 @@ def test_that_a_stranger_that_aborts_the_engine_is_a_sentence(
     assert isinstance(after, PlanReady)
 
 
+def test_that_an_answer_of_another_version_does_not_blame_the_file(tmp_path: Path) -> None:
+    config = EngineConfig(model_path=str(tmp_path / "fine.gguf"))
+    with pytest.raises(planner.PlanRefusedError) as refused:
+        planner_thread._plan_in(b'{"plan": {"a_newer_field": 1}}', 0, "", config)
+    assert "start it again" in refused.value.problem.message
+    assert "fine.gguf" not in refused.value.problem.message
+
+
 def test_that_a_file_that_is_no_model_is_refused(small_path: Path, tmp_path: Path) -> None:
     sink = Sink()
     with planning(sink, small_path) as thread:
