@@ -16,7 +16,7 @@ from app.library.model_entry import ModelEntry
 from app.library.model_list import ModelList
 from app.model_sheets import location_of
 from app.picker_wiring import KeptModels, refresh_models
-from engine_bridge.draft_kind import PLAIN
+from engine_bridge.draft_kind import GUESSES, PLAIN
 from widgets.top_bar import TopBar
 
 # A list older than this is made anew when the menu opens.
@@ -75,7 +75,7 @@ class DraftWiring(QObject):
     def _check(self) -> None:
         target = self._target_location()
         if target is not None:
-            self._drafters.check(target, [e for e in self._candidates(target) if _is_plain(e)])
+            self._drafters.check(target, [e for e in self._candidates(target) if _can_draft(e)])
 
     def _on_failed(self, sentence: str) -> None:
         self._problem = sentence
@@ -139,6 +139,6 @@ class DraftWiring(QObject):
         return os.fsencode(model.path) if model else None
 
 
-def _is_plain(entry: ModelEntry) -> bool:
-    """Whether it drafts by itself, so that its vocabulary must be the model's."""
-    return entry.facts is not None and entry.facts.draft_kind == PLAIN
+def _can_draft(entry: ModelEntry) -> bool:
+    """Whether the engine runs its kind, so that it may fit the model in use."""
+    return entry.facts is not None and entry.facts.draft_kind in (PLAIN, GUESSES)

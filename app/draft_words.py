@@ -8,14 +8,13 @@ from pathlib import PurePath
 from app.figures import bytes_text
 from app.library.model_entry import ModelEntry
 from app.model_sheets import count_text, key_of
-from engine_bridge.draft_kind import MTP_ARCHITECTURES, PLAIN
+from engine_bridge.draft_kind import PLAIN, guessing_problem
 from engine_bridge.header_facts import HeaderFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import (
     EXPORT_ONLY_KINDS,
     NGRAM_KINDS,
     WHY_EXPORT_ONLY,
-    WHY_NOT_ALONE,
 )
 from widgets.draft_button import DraftChoice
 
@@ -45,6 +44,8 @@ def values_of_choice(
     """
     if key == OFF:
         return {"spec_types": ()}
+    if key == MTP:  # with a file it would ask that file's layers
+        return {"spec_types": (key,), "draft_model_path": ""}
     if key in WITHOUT_FILE:
         return {"spec_types": (key,)}
     types = wanted.spec_types if kind in wanted.spec_types else (kind,)
@@ -81,7 +82,7 @@ def choices_of(
         if _kind_of(entry) in EXPORT_ONLY_KINDS:
             exported.append(entry)
             continue
-        reason = _why_never(entry) or why_not(entry)
+        reason = why_not(entry)
         if reason:
             unable.append((entry, reason))
         elif reason is not None:
@@ -112,7 +113,7 @@ def _words(config: EngineConfig) -> str:
     for kind in config.spec_types:
         if kind in EXPORT_ONLY_KINDS:
             parts.append(f"{kind} (command line only)")
-        elif kind != PLAIN:
+        elif kind not in (PLAIN, MTP) or config.loads_mtp:
             parts.append(kind)
         elif config.draft_model_path:
             name = PurePath(config.draft_model_path).name.removesuffix(".gguf")
@@ -123,6 +124,8 @@ def _words(config: EngineConfig) -> str:
 
 
 def _model_line(entry: ModelEntry, wanted: EngineConfig, target: ModelEntry | None) -> DraftChoice:
+    if _kind_of(entry) == MTP:
+        return _guessing_line(entry, wanted)
     text = f"{_short(entry.name)} · {count_text(_parameters(entry))} · "
     text += bytes_text(entry.size_bytes)
     share = _reading_share(entry, target)
@@ -136,16 +139,27 @@ def _model_line(entry: ModelEntry, wanted: EngineConfig, target: ModelEntry | No
     )
 
 
+def _guessing_line(entry: ModelEntry, wanted: EngineConfig) -> DraftChoice:
+    return DraftChoice(
+        key_of(entry.location),
+        f"{_short(entry.name)} · {MTP} · {bytes_text(entry.size_bytes)}",
+        f"{entry.name} holds layers trained to guess ahead for this model. They take about "
+        f"{bytes_text(entry.size_bytes)} more, and a cache of {wanted.pool_tok:,} tokens.",
+        is_checked=MTP in wanted.spec_types and wanted.draft_model_path == entry.path,
+    )
+
+
 def _own_layers_line(facts: HeaderFacts, wanted: EngineConfig) -> DraftChoice:
-    if facts.architecture not in MTP_ARCHITECTURES:
-        reason = f"llama.cpp has no such drafts for {facts.architecture} models."
-        return DraftChoice(MTP, f"{MTP}: not for this architecture", reason, is_enabled=False)
+    why = guessing_problem(facts.architecture, facts.nextn_layers)
+    if why:
+        reason = f"{why[0].upper()}{why[1:]}."
+        return DraftChoice(MTP, f"{MTP}: not for this model", reason, is_enabled=False)
     layers = "a layer" if facts.nextn_layers == 1 else f"{facts.nextn_layers} layers"
     return DraftChoice(
         MTP,
         f"{MTP} · the model's own",
         f"Asks {layers} of the model's own, trained to guess ahead. The model is loaded again.",
-        is_checked=wanted.spec_types == (MTP,),
+        is_checked=wanted.spec_types == (MTP,) and wanted.loads_mtp,
     )
 
 
@@ -200,16 +214,6 @@ def _unfit_line(entry: ModelEntry, reason: str) -> DraftChoice:
     return DraftChoice(
         key_of(entry.location), f"{_short(entry.name)}: {middle}", reason, is_enabled=False
     )
-
-
-def _why_never(entry: ModelEntry) -> str:
-    """Why a model can draft for none; empty where it might."""
-    if _kind_of(entry) == MTP:
-        return (
-            f"{entry.name} cannot draft here: {WHY_NOT_ALONE}. Choose a file of the model that "
-            "brings them."
-        )
-    return ""
 
 
 def _kind_of(entry: ModelEntry) -> str:

@@ -210,7 +210,7 @@ def _drafted_tokens(s: Situation) -> str:
         return _NO_DRAFT_MODEL
     words = f"up to {1 + s.config.draft_n_max} tokens from one pass"
     if s.plan is not None and s.plan.bytes.draft:
-        whose = "the cache for them" if s.config.uses_mtp else "the draft model"
+        whose = "the cache for them" if s.config.loads_mtp else "the draft model"
         words += f" · {whose} takes {bytes_text(s.plan.bytes.draft)}"
     return words
 

@@ -223,9 +223,7 @@ class KeptSettings(QObject):
             f"The draft model {Path(path).name} is not there, or its drive does not answer, so "
             "nothing is drafted with it this time. Choose it again once it is back.",
         )
-        # Layers of the model's own need no such file.
-        with_file = MODEL_KINDS.keys() - {"draft-mtp"}
-        types = tuple(name for name in self._engine.spec_types if name not in with_file)
+        types = tuple(name for name in self._engine.spec_types if name not in MODEL_KINDS)
         return {"draft_model_path": "", "spec_types": types}
 
     def note_wanted(self, config: EngineConfig) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Collection
 
 # A model of its own that drafts for any other with the same vocabulary.
 PLAIN = "draft-simple"
-_MTP = "draft-mtp"
+# Guessing layers of a model in a file of their own.
+GUESSES = "draft-mtp"
 # Architectures of nothing but drafters.
-_DRAFTERS = {"eagle3": "draft-eagle3", "dflash": "draft-dflash", "gemma4-assistant": _MTP}
+_DRAFTERS = {"eagle3": "draft-eagle3", "dflash": "draft-dflash", "gemma4-assistant": GUESSES}
 # Of the block drafters this one has a head beside it.
 _MARKOV_HEAD = "markov_w1.weight"
 # Architectures for whose guessing layers llama.cpp has a graph (LLM_GRAPH_TYPE_DECODER_MTP).
@@ -23,6 +24,24 @@ MTP_ARCHITECTURES = frozenset(
         "hy_v3", "mimo2", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next", "step35",
     }
 )  # fmt: skip
+# Of these the ones whose graph takes more than one such layer; the others end the process.
+_SEVERAL_LAYERS = frozenset({"hy_v3", "mimo2", "step35"})
+
+
+def guessing_problem(architecture: str, layers: int) -> str:
+    """Why llama.cpp cannot run the guessing layers of a file, a clause; empty where it can.
+
+    Args:
+        architecture: ``general.architecture``.
+        layers: How many of them the file holds.
+    """
+    if architecture not in MTP_ARCHITECTURES:
+        return f"llama.cpp has no such drafts for {architecture} models"
+    if not layers:
+        return "the file holds none, or not all that its header announces"
+    if layers > 1 and architecture not in _SEVERAL_LAYERS:
+        return f"llama.cpp runs one such layer of {architecture} models, not {layers} of them"
+    return ""
 
 
 def draft_kind_of(architecture: str, blocks: int, names: Collection[str]) -> str:
@@ -38,7 +57,7 @@ def draft_kind_of(architecture: str, blocks: int, names: Collection[str]) -> str
     if architecture in _DRAFTERS:
         return _DRAFTERS[architecture]
     has_trunk = "blk.0.attn_norm.weight" in names
-    return _MTP if _has_guessing_layer(blocks, names) and not has_trunk else PLAIN
+    return GUESSES if _guesses(blocks - 1, names) and not has_trunk else PLAIN
 
 
 def guessing_layers_of(blocks: int, predictors: int, names: Collection[str]) -> int:
@@ -47,12 +66,14 @@ def guessing_layers_of(blocks: int, predictors: int, names: Collection[str]) -> 
     Args:
         blocks: Layers by its header, these among them.
         predictors: How many it has by its header.
-        names: Names of its tensors; files without these layers say that they have them, too.
+        names: Names of its tensors; files without these layers say that they have them, too, and
+            llama.cpp ends the process over one that lacks some.
     """
-    if not 0 < predictors < blocks or not _has_guessing_layer(blocks, names):
+    if not 0 < predictors < blocks:
         return 0
-    return predictors
+    own = range(blocks - predictors, blocks)
+    return predictors if all(_guesses(block, names) for block in own) else 0
 
 
-def _has_guessing_layer(blocks: int, names: Collection[str]) -> bool:
-    return f"blk.{blocks - 1}.nextn.eh_proj.weight" in names
+def _guesses(block: int, names: Collection[str]) -> bool:
+    return f"blk.{block}.nextn.eh_proj.weight" in names

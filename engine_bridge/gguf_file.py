@@ -337,6 +337,8 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         bytes_per_token_f16=attention.bytes_per_token_f16,
         window_k_values=sum(row.layers * row.k_values for row in attention.windowed),
         window_v_values=sum(row.layers * row.v_values for row in attention.windowed),
+        width=header.number(f"{arch}.embedding_length_out")
+        or header.number(f"{arch}.embedding_length"),
     )
 
 

@@ -43,6 +43,7 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bytes_per_token_f16: KV bytes per token over all layers at f16, windows ignored.
         window_k_values: Values of the keys of one token, over the windowed layers.
         window_v_values: Values of the values of one token, over those layers.
+        width: Values of the state of a token that comes out behind the last layer.
     """
 
     path: str
@@ -73,6 +74,7 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bytes_per_token_f16: int = 0
     window_k_values: int = 0
     window_v_values: int = 0
+    width: int = 0
 
     @property
     def gpu_layers_max(self) -> int:

@@ -61,7 +61,7 @@ def _drafts_by_model(config: EngineConfig) -> bool:
 
 def _has_draft_file(config: EngineConfig) -> bool:
     """Also for kinds that the desk does not run itself."""
-    return _drafts_by_model(config) and not config.uses_mtp
+    return _drafts_by_model(config) and bool(config.draft_model_path)
 
 
 def _draft_layers(s: Situation) -> str:
@@ -88,8 +88,6 @@ def without_effect(s: Situation) -> dict[str, str]:
     for key in DRAFT_KEYS:
         if not _drafts_by_model(config) and _is_moved(s, key):
             reasons[key] = "It has no effect while no model drafts: spec_types names none."
-    if config.uses_mtp and config.draft_model_path:
-        reasons["draft_model_path"] = "draft-mtp asks layers of the model's own."
     return reasons
 
 

@@ -1,4 +1,4 @@
-"""Which models can draft for another, by their vocabularies.
+"""Which models can draft for another, by their vocabularies and what their headers say.
 
 Runs in a process of its own (``python -m app.library.draft_check``): a vocabulary is megabytes of
 text, and reading many of them would take the interpreter from the window.
@@ -12,8 +12,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from engine_bridge.gguf_vocabulary import read_vocabulary, why_incompatible
+from engine_bridge.draft_kind import GUESSES
+from engine_bridge.gguf_file import read_model_facts
+from engine_bridge.gguf_vocabulary import Vocabulary, read_vocabulary, why_incompatible
 from engine_bridge.gguf_window import GgufError
+from engine_bridge.guessing_file import why_not_its_guesses
+from engine_bridge.model_facts import ModelFacts
 
 _NICENESS = 10
 
@@ -44,18 +48,25 @@ class DraftVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def check(request: DraftRequest, tell: Callable[[DraftVerdict], None]) -> None:
     """Answer each candidate as soon as it is known."""
+    path = os.fsdecode(request.target)
     try:
-        target = read_vocabulary(os.fsdecode(request.target))
+        target, facts = read_vocabulary(path), read_model_facts(path)
     except GgufError as error:
         for location in request.candidates:
             tell(DraftVerdict(location, str(error)))
         return
     for location in request.candidates:
         try:
-            why_not = why_incompatible(target, read_vocabulary(os.fsdecode(location)))
+            why_not = _why_not(facts, target, os.fsdecode(location))
         except GgufError as error:
             why_not = str(error)
         tell(DraftVerdict(location, why_not))
+
+
+def _why_not(target: ModelFacts, vocabulary: Vocabulary, path: str) -> str:
+    draft = read_model_facts(path)
+    reason = why_not_its_guesses(target, draft) if draft.draft_kind == GUESSES else ""
+    return reason or why_incompatible(vocabulary, read_vocabulary(path))
 
 
 def main() -> int:

@@ -30,19 +30,20 @@ def output_bytes_of(context: Context) -> int:
     Beside logits it holds what the model thinks of each token, where guessing layers read that.
     """
     logits = context.model.vocab * _LOGIT_BYTES * max(context.outputs_max, context.sequences)
-    return logits + (0 if context.mtp is None else thought_bytes(context, of_outputs_only=False))
+    return logits + thought_bytes(context)
 
 
-def mtp_shape(mtp: Context, rows: tuple[BufferBytes, ...]) -> MemoryShape:
-    """What the context of a model's guessing layers occupies; their weights are the model's.
+def mtp_shape(mtp: Context, rows: tuple[BufferBytes, ...], *, with_weights: bool) -> MemoryShape:
+    """What the context of guessing layers occupies.
 
     Args:
         mtp: That context.
         rows: Its buffers.
+        with_weights: Whether its weights count: they are a file's own, not the model's.
     """
     return shape_of(
-        [replace(row, model=0) for row in rows],
-        output_bytes=output_bytes_of(mtp) + thought_bytes(mtp, of_outputs_only=True),
+        rows if with_weights else [replace(row, model=0) for row in rows],
+        output_bytes=output_bytes_of(mtp),
         recurrent_bytes=0,
     )
 
@@ -94,7 +95,10 @@ def allocated(
             )
         )
     if context.mtp is not None:
-        shape = shape.with_draft(mtp_shape(context.mtp, context.mtp.memory_breakdown()))
+        mtp = context.mtp
+        with_weights = mtp.model is not context.model
+        rows = mtp.memory_breakdown()
+        shape = shape.with_draft(mtp_shape(mtp, rows, with_weights=with_weights))
     shape = shape.with_drafting(drafting_bytes(config, state))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)

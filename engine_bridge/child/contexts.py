@@ -15,8 +15,14 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 
 
-def make_context(model: Model, config: EngineConfig) -> Context:
+def make_context(model: Model, config: EngineConfig, guesses: Model | None = None) -> Context:
     """A context for ``config``, whose rules were checked.
+
+    Args:
+        model: The model.
+        config: What to build.
+        guesses: The file of the layers that guess ahead; None where the model's own holds them, or
+            none do.
 
     Raises:
         CannotLoadError: If llama.cpp refuses; with its words.
@@ -25,7 +31,7 @@ def make_context(model: Model, config: EngineConfig) -> Context:
     try:
         load_adapters(model, config)  # before the context: its graph is sized for them
         context = Context.create(model, config)
-        attach_mtp(context, config)
+        attach_mtp(context, config, guesses)
         drop_adapters(model, config)
         apply_adapters(context, config)
     except LoraError as error:
@@ -47,9 +53,13 @@ def make_context(model: Model, config: EngineConfig) -> Context:
 def make_contexts(model: Model, config: EngineConfig, draft: DraftModel | None) -> Context:
     """The context of ``model``, and that of its draft model, which keeps it.
 
+    The context of guessing layers belongs to the model's: it must end before ``draft`` does.
+
     Raises:
         CannotLoadError: If llama.cpp refuses one of them; then there is neither.
     """
+    if config.uses_mtp:
+        return make_context(model, config, None if draft is None else draft.model)
     context = make_context(model, config)
     if draft is not None and config.draft is not None:
         try:

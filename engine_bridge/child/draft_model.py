@@ -13,15 +13,16 @@ import msgspec
 from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.measure import kv_reads_of
 from engine_bridge.child.stranger import Stamp, stamp_of
-from engine_bridge.draft_kind import MTP_ARCHITECTURES, PLAIN
+from engine_bridge.draft_kind import GUESSES
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model
 from engine_bridge.gguf_vocabulary import read_vocabulary, why_incompatible
+from engine_bridge.guessing_file import why_not_its_guesses
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.rules import Problem, errors_of
-from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, WHY_EXPORT_ONLY, WHY_NOT_ALONE
+from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, MODEL_KINDS, WHY_EXPORT_ONLY
 
 # What rules call a setting of a model, for a draft model.
 _DRAFT_KEYS = {
@@ -96,9 +97,11 @@ class DraftCheck:
             draft: The draft model.
         """
         assert config.draft is not None
-        if draft.draft_kind != PLAIN:
+        if draft.draft_kind not in config.spec_types:
             return _wrong_kind(config, draft, target)
-        for problem in errors_of(config.draft, draft):
+        if draft.draft_kind == GUESSES and (reason := why_not_its_guesses(target, draft)):
+            return _no_draft(config, reason)
+        for problem in errors_of(config.draft.mtp or config.draft, draft):
             return as_draft_problem(problem, config)
         try:
             reason = self._why_incompatible(target.path, draft.path)
@@ -156,24 +159,34 @@ def unreadable_draft(config: EngineConfig, error: GgufError) -> Problem:
 
 
 def _wrong_kind(config: EngineConfig, draft: ModelFacts, target: ModelFacts) -> Problem:
-    """The file is made for drafts that this engine does not run: a line can carry them."""
+    """The file makes other drafts than those that are chosen; a line can carry all of them."""
     kind = draft.draft_kind
-    others = tuple(other for other in config.spec_types if other != PLAIN)
-    if kind not in EXPORT_ONLY_KINDS:
-        sentence = f"{draft.name} cannot draft here: {WHY_NOT_ALONE}"
-        if not target.nextn_layers or target.architecture not in MTP_ARCHITECTURES:
-            return _no_draft(config, f"{sentence}. Choose another draft model.")
-        return Problem(
-            ("draft_model_path", "spec_types"),
-            f"{sentence}, which holds some: {kind} asks them.",
-            {"spec_types": (*others, kind)},
+    kinds = (*(other for other in config.spec_types if other not in MODEL_KINDS), kind)
+    fix: dict[str, Value] = {"spec_types": kinds}
+    if kind in EXPORT_ONLY_KINDS:
+        sentence = (
+            f"{draft.name} drafts as {kind}, which does not run here: {WHY_EXPORT_ONLY}. With "
+            f"{kind} chosen it stands in the command line all the same."
         )
-    return Problem(
-        ("draft_model_path", "spec_types"),
-        f"{draft.name} drafts as {kind}, which does not run here: {WHY_EXPORT_ONLY}. With {kind} "
-        "chosen it stands in the command line all the same.",
-        {"spec_types": (*others, kind)},
-    )
+    elif kind == GUESSES:
+        if reason := why_not_its_guesses(target, draft):
+            return _no_draft(config, reason)
+        sentence = (
+            f"{draft.name} holds layers that guess ahead, and no model that could draft by "
+            f"itself: {kind} asks them."
+        )
+    elif target.nextn_layers:
+        sentence = (
+            f"{draft.name} holds more than layers that guess ahead, which draft-mtp asks. "
+            f"{target.name} has such layers of its own: draft without the file."
+        )
+        fix = {"draft_model_path": ""}
+    else:
+        sentence = (
+            f"{draft.name} holds more than layers that guess ahead, which draft-mtp asks: it "
+            f"drafts as {kind}."
+        )
+    return Problem(("draft_model_path", "spec_types"), sentence, fix)
 
 
 def _no_draft(config: EngineConfig, sentence: str) -> Problem:
@@ -181,4 +194,4 @@ def _no_draft(config: EngineConfig, sentence: str) -> Problem:
 
 
 def _without_draft(config: EngineConfig) -> dict[str, Value]:
-    return {"spec_types": tuple(kind for kind in config.spec_types if kind != "draft-simple")}
+    return {"spec_types": tuple(kind for kind in config.spec_types if kind not in MODEL_KINDS)}

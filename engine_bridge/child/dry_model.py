@@ -14,8 +14,9 @@ from engine_bridge.child.breakdown import BufferBytes
 from engine_bridge.child.llama import Context, LlamaError, Model
 from engine_bridge.child.mapped_weights import mapped_bytes, without_guessing_layers
 from engine_bridge.child.memory_shape import HOST, MemoryShape, mapped_as_loaded, shape_of
-from engine_bridge.child.nextn import attach_mtp
+from engine_bridge.child.nextn import attach_mtp, guessing_context, keep_thoughts
 from engine_bridge.child.placement import override_patterns
+from engine_bridge.draft_kind import GUESSES
 from engine_bridge.gguf_file import GgufModel
 from engine_bridge.lora_facts import lora_bytes
 from engine_bridge.memory_plan import EffectiveConfig
@@ -51,8 +52,10 @@ class DryModel:
         self._mapped: dict[int, int] = {}
         self._architecture = gguf.facts.architecture
         self._overrides = override_patterns(config)
+        # A plain context of a file that holds nothing but guessing layers ends the process.
+        self._only_guesses = gguf.facts.draft_kind == GUESSES
         self._loaded_parts = gguf.parts
-        if not config.uses_mtp:
+        if not config.loads_mtp:
             self._loaded_parts = without_guessing_layers(gguf.parts, gguf.facts)
 
     def close(self) -> None:
@@ -65,7 +68,8 @@ class DryModel:
         """Pretend to build a context; check the rules before.
 
         Args:
-            config: What to build; its placement is this model's.
+            config: What to build; its placement is this model's. Of a file of guessing layers
+                their context is built, and the layers of another file are left to that file.
             memory: Free and total bytes of the devices, to be passed on.
 
         Returns:
@@ -78,10 +82,10 @@ class DryModel:
         context, flash = self._create(config)
         others: list[Context] = []
         try:
-            attach_mtp(context, config, quiet=True)
+            self._let_guess(context, config)
             for other in self._reserved_besides(config):
                 others.append(self._create(other)[0])
-                attach_mtp(others[-1], other, quiet=True)
+                self._let_guess(others[-1], other)
             rows = self._as_reserved(context, others)
             shape = shape_of(
                 self._as_loaded(rows, config),
@@ -93,7 +97,7 @@ class DryModel:
             if context.mtp is not None:
                 guessing = [other.mtp for other in others if other.mtp is not None]
                 mtp_rows = self._as_reserved(context.mtp, guessing)
-                shape = shape.with_draft(mtp_shape(context.mtp, mtp_rows))
+                shape = shape.with_draft(mtp_shape(context.mtp, mtp_rows, with_weights=False))
             return shape, effective_of(context, config, flash)
         finally:
             for made in (context, *others):
@@ -107,9 +111,19 @@ class DryModel:
         """
         key = (config.flash_attn, config.cache_type_k, config.cache_type_v, config.kv_offload)
         known = self._flash.get(key)
-        context = Context.create(self._model, config, quiet=known is not None)
+        if self._only_guesses:
+            assert config.mtp is not None
+            context = guessing_context(self._model, config.mtp, quiet=known is not None)
+        else:
+            context = Context.create(self._model, config, quiet=known is not None)
         flash = self._flash.setdefault(key, context.flash_attn)
         return context, flash
+
+    def _let_guess(self, context: Context, config: EngineConfig) -> None:
+        if config.loads_mtp and not self._only_guesses:
+            attach_mtp(context, config, quiet=True)
+        elif config.uses_mtp and not self._only_guesses:
+            keep_thoughts(context)
 
     def _reserved_besides(self, config: EngineConfig) -> list[EngineConfig]:
         """What a load reserves for as well, where that may take more than a micro-batch of all.
@@ -164,6 +178,8 @@ class DryModel:
         return mapped_as_loaded(rows, self._mapped[repacked])
 
     def _recurrent_bytes(self, rows: tuple[BufferBytes, ...], config: EngineConfig) -> int:
+        if self._only_guesses:
+            return 0  # no such layer keeps a state
         if self._model.is_recurrent:
             return _context_bytes(rows)
         if not self._model.is_hybrid:

@@ -205,9 +205,9 @@ class Engine:
     def close(self) -> None:
         """Free everything."""
         self.batcher.close()
+        self._context.close()
         if self.draft is not None:
             self.draft.close()
-        self._context.close()
         self._model.close()
 
     def _old_context(self) -> Context:
@@ -232,7 +232,8 @@ class Engine:
         if mtp is None:
             return None if self.draft is None else self.draft.reads
         try:
-            weights = guess_reads(read_tensors(self.facts.path), self.facts)
+            facts = self.facts if self.draft is None else self.draft.facts
+            weights = guess_reads(read_tensors(facts.path), facts)
         except GgufError:  # the file went away after it was loaded: a figure less
             return None
         return weights, kv_reads_of(mtp.log, self._model.window_tok)

@@ -71,7 +71,7 @@ class KeptModel:
             NotSupportedError: On other platforms than Linux.
         """
         placement = [getattr(config, name) for name in _PLACEMENT_KEYS]
-        key = (self._file_key, config.uses_mtp, *placement)
+        key = (self._file_key, config.loads_mtp, *placement)
         if self._dry is None or key != self._dry_key:
             self.close()
             self._dry, self._dry_key = DryModel(gguf, config), key

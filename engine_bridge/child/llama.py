@@ -258,8 +258,8 @@ class Context:
         rollback_tok: Tokens by which a recurrent state goes back without help; right only within
             the step that was computed last.
         log: What llama.cpp said while it was made.
-        mtp: Context of the model's guessing layers, None without; see ``nextn``.
-        is_guessing: Whether it is such a one itself.
+        mtp: Context of the guessing layers for this model, None without; see ``nextn``.
+        is_guessing: Whether it is such a one itself; those read what ``keeps_thoughts`` keeps.
     """
 
     def __init__(self, handle: Any, model: Model, config: EngineConfig, log: list[str]) -> None:  # noqa: ANN401
@@ -276,14 +276,15 @@ class Context:
         self.sequences: int = LIB.llama_n_seq_max(handle)
         self.rollback_tok: int = LIB.llama_n_rs_seq(handle)
         self.mtp: Self | None = None
-        self._memory, self.is_guessing = LIB.llama_get_memory(handle), False
+        self._memory = LIB.llama_get_memory(handle)
+        self.is_guessing = self.keeps_thoughts = False
         self._abort_flag = AbortFlag()
         LIB.llama_set_abort_callback(handle, _SHALL_STOP, self._abort_flag.address)
         self._logits_at, self._logits = 0, np.empty((0, model.vocab), np.float32)
 
     @classmethod
     def create(
-        cls, model: Model, config: EngineConfig, *, quiet: bool = False, mtp_of: Self | None = None
+        cls, model: Model, config: EngineConfig, *, quiet: bool = False, is_guessing: bool = False
     ) -> Self:
         """Build a context as llama-server would for ``config``. Check ``settings.rules`` first.
 
@@ -291,15 +292,14 @@ class Context:
             model: A loaded or dry model.
             config: What to build.
             quiet: Do not listen to the log; ``flash_attn`` then stays ``auto`` where it was.
-            mtp_of: Run the model's guessing layers instead, beside this context.
+            is_guessing: Run the model's guessing layers instead; see ``nextn``.
 
         Raises:
             LlamaError: If llama.cpp refuses, with its words.
         """
         params = LIB.llama_context_default_params()
         fill_context_params(params, config)
-        if mtp_of is not None:
-            params.ctx_type, params.ctx_other = LIB.LLAMA_CONTEXT_TYPE_MTP, mtp_of.handle
+        params.ctx_type = LIB.LLAMA_CONTEXT_TYPE_MTP if is_guessing else 0
         if quiet and (handle := LIB.llama_init_from_model(model.handle, params)) is not None:
             return cls(handle, model, config, [])
         with LOG.captured() as log:

@@ -76,9 +76,9 @@ class Loaded:
 
     def close(self) -> None:
         """Free contexts and weights."""
+        self.context.close()
         if self.draft is not None:
             self.draft.close()
-        self.context.close()
         self.model.close()
 
 
@@ -225,10 +225,10 @@ class LoadJob:
                 placed=self._placed,
             )
         except BaseException:
-            if draft_model is not None:
-                draft_model.close()
             if context is not None:
                 context.close()
+            if draft_model is not None:
+                draft_model.close()
             model.close()
             raise
 
@@ -307,7 +307,7 @@ class LoadJob:
         """Whether there is room for what is loaded beside all that runs."""
         config = self._placed_config
         if self._has_target and draft is not None and config.draft is not None:
-            return check_memory(draft, config.draft, None).problem is None
+            return check_memory(draft, config.draft, None, is_draft=True).problem is None
         return check_memory(facts, config, None, draft).problem is None
 
     @property

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from engine_bridge.child.allocated import effective_of, output_bytes_of
 from engine_bridge.child.llama import Context
 from engine_bridge.child.memory_shape import HOST, MemoryShape
-from engine_bridge.child.nextn import thought_bytes
 from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.settings.config import EngineConfig
@@ -30,8 +29,9 @@ def memory_from_log(
     if draft is not None:
         shape = shape.with_draft(_shape((*draft.model.log, *draft.log), output_bytes_of(draft)))
     if context.mtp is not None:
-        output = output_bytes_of(context.mtp) + thought_bytes(context.mtp, of_outputs_only=True)
-        shape = shape.with_draft(_shape(context.mtp.log, output))
+        mtp = context.mtp
+        weights = () if mtp.model is context.model else mtp.model.log
+        shape = shape.with_draft(_shape((*weights, *mtp.log), output_bytes_of(mtp)))
     shape = shape.with_drafting(drafting_bytes(config, shape.bytes.recurrent))
     effective = effective_of(context, config, context.flash_attn)
     return MemoryPlan(shape.bytes, shape.devices, effective, True, (), seconds)

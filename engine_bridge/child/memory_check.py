@@ -48,6 +48,7 @@ def check_memory(
     draft: ModelFacts | None = None,
     *,
     keeps_model: bool = False,
+    is_draft: bool = False,
     is_outdated: Callable[[], bool] = lambda: False,
 ) -> Checked:
     """Ask whether ``config`` fits, and where its layers go.
@@ -58,6 +59,7 @@ def check_memory(
         running: What the engine occupies now and would give back.
         draft: Its draft model, None without one.
         keeps_model: The weights that run are to stay.
+        is_draft: ``facts`` and ``config`` are a draft model's own.
         is_outdated: Whether nobody waits for the answer any more.
 
     Raises:
@@ -70,7 +72,7 @@ def check_memory(
         return Checked()
     planner = Planner(is_outdated=is_outdated)
     try:
-        plan = planner.plan(config, running, keeps_model=keeps_model)
+        plan = planner.plan(config, running, keeps_model=keeps_model, is_draft=is_draft)
     except PlanRefusedError as error:
         return Checked(error.problem)
     finally:

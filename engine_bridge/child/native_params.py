@@ -37,7 +37,7 @@ def fill_model_params(params: Any, config: EngineConfig, *, no_alloc: bool) -> N
     params.use_extra_bufts = config.repack
     params.no_host = config.no_host
     params.no_alloc = no_alloc
-    params.load_mtp = config.uses_mtp
+    params.load_mtp = config.loads_mtp
 
 
 def fill_context_params(params: Any, config: EngineConfig) -> None:  # noqa: ANN401

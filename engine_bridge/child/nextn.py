@@ -1,6 +1,7 @@
 """Layers of a model that guess the tokens after the next one (NextN, MTP); part of the facade.
 
-Such a layer reads what the model thought of each token: the hidden state behind its last layer.
+Such a layer reads what the model thought of each token: the hidden state behind its last layer. It
+stands in the model's own file, or in one of its own.
 Knows the calls of src/llama-ext.h that give these states and choose the layer; they are C++ and
 exported under mangled names, as ``llama_cpp.llama_cpp_ext`` of the binding lists them too.
 """
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine_bridge.child.llama import LIB, Context, LlamaError
+from engine_bridge.child.llama import LIB, Context, LlamaError, Model
 from engine_bridge.settings.config import EngineConfig
 
 _FLOAT_BYTES = 4
@@ -66,27 +67,79 @@ def can_guess() -> bool:
     return None not in (_set_thoughts, _get_thoughts, _set_layer)
 
 
-def attach_mtp(context: Context, config: EngineConfig, *, quiet: bool = False) -> None:
-    """Give ``context`` the context of its model's guessing layers, where ``config`` wants them.
-
-    It lives and ends with ``context``, which from now on keeps what it thinks of every token.
+def guessing_context(model: Model, config: EngineConfig, *, quiet: bool = False) -> Context:
+    """A context of the guessing layers of ``model``, which was loaded with them.
 
     Args:
-        context: Context of a model that was loaded with its guessing layers.
-        config: What ``context`` was built from.
+        model: The file that holds them: the model's own, or one of nothing else.
+        config: What it is built with: ``EngineConfig.mtp``.
         quiet: Do not listen to the log.
 
     Raises:
         LlamaError: If llama.cpp refuses; with its words.
     """
-    if config.mtp is None:
-        return
     if not can_guess():
         raise LlamaError("this build does not export the calls for the model's guessing layers.")
-    context.mtp = Context.create(context.model, config.mtp, quiet=quiet, mtp_of=context)
-    context.mtp.is_guessing = True
-    _set_thoughts(context.handle, True, False)  # of every token, not of those with logits alone
-    _set_thoughts(context.mtp.handle, True, True)
+    context = Context.create(model, config, quiet=quiet, is_guessing=True)
+    context.is_guessing = True
+    _set_thoughts(context.handle, True, True)
+    return context
+
+
+def keep_thoughts(context: Context) -> None:
+    """Let ``context`` keep what it thinks of every token, not of those with logits alone."""
+    _set_thoughts(context.handle, True, False)
+    context.keeps_thoughts = True
+
+
+def attach_mtp(
+    context: Context, config: EngineConfig, model: Model | None = None, *, quiet: bool = False
+) -> None:
+    """Give ``context`` the context of guessing layers, where ``config`` wants them.
+
+    It lives and ends with ``context``, which from now on keeps what it thinks of every token.
+
+    Args:
+        context: The model's.
+        config: What ``context`` was built from.
+        model: The file that holds the layers, loaded with them; None if the model's own does.
+        quiet: Do not listen to the log.
+
+    Raises:
+        LlamaError: If llama.cpp refuses, with its words, or the layers are another model's.
+    """
+    if config.mtp is None:
+        return
+    mtp = guessing_context(context.model if model is None else model, config.mtp, quiet=quiet)
+    own, read = thought_width(context), thought_width(mtp)
+    if own != read:  # they would read beyond the end
+        mtp.close()
+        raise LlamaError(
+            f"the guessing layers read states of {read:,} values, and this model's have {own:,}."
+        )
+    context.mtp = mtp
+    keep_thoughts(context)
+
+
+def try_guesses(model: Model, config: EngineConfig, *, is_run: bool) -> None:
+    """Make a context of the guessing layers of ``model``, and drop it.
+
+    Args:
+        model: A file that holds them.
+        config: What the context is built with.
+        is_run: Run each layer once, on a token and a thought of nothing.
+
+    Raises:
+        LlamaError: If llama.cpp refuses; with its words.
+    """
+    context = guessing_context(model, config, quiet=True)
+    batch = context.new_batch(1, thought_width(context))
+    batch.wants_logits[0] = 1
+    for layer in range(guessing_layers(context) if is_run else 0):
+        choose_layer(context, layer)
+        context.decode(batch, 1)
+        context.clear()
+    context.close()
 
 
 def guessing_layers(context: Context) -> int:
@@ -115,7 +168,13 @@ def thoughts(context: Context, count: int) -> NDArray[np.float32]:
     return np.ctypeslib.as_array(cells).reshape(count, width)
 
 
-def thought_bytes(context: Context, *, of_outputs_only: bool) -> int:
-    """What the thoughts of ``context`` take in its output buffer (``output_reserve``)."""
-    rows = max(context.outputs_max, context.sequences) if of_outputs_only else context.batch_tok
+def thought_bytes(context: Context) -> int:
+    """What the thoughts of ``context`` take in its output buffer (``output_reserve``).
+
+    A model's own context keeps a row for each token of a batch where it keeps any, the context of
+    guessing layers one for each token with logits.
+    """
+    rows = context.batch_tok if context.keeps_thoughts else 0
+    if context.is_guessing:
+        rows = max(context.outputs_max, context.sequences)
     return _FLOAT_BYTES * thought_width(context) * rows

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from engine_bridge.draft_kind import GUESSES
 from engine_bridge.gguf_file import GgufError, read_model_facts
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import MemoryPlan
@@ -149,6 +150,8 @@ def _look(config: EngineConfig, facts: ModelFacts) -> Looked:
     is_run = facts.file_bytes <= _RUN_BYTES
     if is_run:
         config = config.with_values(_RUN)
+    if facts.draft_kind == GUESSES:
+        config = config.with_values({"spec_types": (GUESSES,), "draft_model_path": ""})
     try:
         model = llama.Model.load(config.model_path, config, no_alloc=not is_run, quiet=True)
     except llama.LlamaError as error:
@@ -158,10 +161,14 @@ def _look(config: EngineConfig, facts: ModelFacts) -> Looked:
         model.tokenize("\na", add_special=True, parse_special=True)
     try:
         # Some headers harm only where the graph is built, some weights only where it is computed.
-        context = llama.Context.create(model, config, quiet=True)
-        if is_run:
-            context.warm_up()
-        context.close()
+        if facts.draft_kind == GUESSES:
+            nextn = importlib.import_module("engine_bridge.child.nextn")
+            nextn.try_guesses(model, config.mtp, is_run=is_run)
+        else:
+            context = llama.Context.create(model, config, quiet=True)
+            if is_run:
+                context.warm_up()
+            context.close()
     except llama.LlamaError as error:
         return Looked(str(error))
     finally:

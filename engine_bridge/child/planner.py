@@ -102,6 +102,7 @@ class Planner:
         keeps_model: bool = False,
         failed: MemoryFault | None = None,
         with_ways: bool = False,
+        is_draft: bool = False,
     ) -> MemoryPlan:
         """Plan ``config``.
 
@@ -115,13 +116,14 @@ class Planner:
             failed: The allocation that really failed with ``config``: then the plan does not fit,
                 whatever the devices say, and tells what would.
             with_ways: Tell of all changes with which it would fit, not of the nearest alone.
+            is_draft: It is a draft model's own configuration (``EngineConfig.draft``).
 
         Raises:
             PlanRefusedError: If the file is no model, or the engine refuses it.
             OutdatedError: If nobody waits for the answer any more.
         """
         begin_s = time.perf_counter()
-        gguf = self._read(config.model_path)
+        gguf = self._read(config.model_path, is_draft=is_draft)
         problems = problems_of(config, gguf.facts)
         draft, refused = self._read_draft(config, gguf.facts)
         if refused is not None:
@@ -179,10 +181,11 @@ class Planner:
         shape, effective = self._run(pair, placed.applied_to(config), room.memory)
         return placed, shape, effective
 
-    def _read(self, path: str) -> GgufModel:
+    def _read(self, path: str, *, is_draft: bool = False) -> GgufModel:
         try:
             gguf = self._target.read(path)
-            refuse_drafter(gguf.facts)
+            if not is_draft:
+                refuse_drafter(gguf.facts)
         except GgufError as error:
             raise PlanRefusedError(Problem(("model_path",), str(error))) from None
         return gguf

@@ -188,9 +188,11 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What the draft model is loaded and built with; None where no draft model runs.
 
         As llama-server has it (common_base_params_to_speculative): a context as large as the
-        target's, with the same slots, batches and flash attention, and one output row a slot.
+        target's, with the same slots, batches and flash attention, and one output row a slot. A
+        file of guessing layers keeps ``draft-mtp``: its context is built with its ``mtp``.
         """
-        if "draft-simple" not in self.spec_types or not self.draft_model_path:
+        has_kind = "draft-simple" in self.spec_types or self.uses_mtp
+        if not has_kind or not self.draft_model_path:
             return None
         return msgspec.structs.replace(
             self,
@@ -198,7 +200,8 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             n_gpu_layers=self.draft_n_gpu_layers,
             cache_type_k=self.draft_cache_type_k,
             cache_type_v=self.draft_cache_type_v,
-            spec_types=(),
+            spec_types=("draft-mtp",) if self.uses_mtp else (),
+            draft_model_path="",
             n_cpu_moe=0,
             cpu_moe=False,
             n_cpu_ffn=0,
@@ -209,8 +212,13 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def uses_mtp(self) -> bool:
-        """Whether layers of the model's own guess ahead; they are loaded then."""
+        """Whether layers guess ahead, of the model's own or from a file of their own."""
         return "draft-mtp" in self.spec_types
+
+    @property
+    def loads_mtp(self) -> bool:
+        """Whether these layers come from the model's own file; they are loaded with it then."""
+        return self.uses_mtp and not self.draft_model_path
 
     @property
     def drafts_by_model(self) -> bool:
@@ -228,7 +236,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def mtp(self) -> Self | None:
-        """What the context of the model's own guessing layers is built with; None without them."""
+        """What the context of the guessing layers is built with; None without them."""
         if not self.uses_mtp:
             return None
         return msgspec.structs.replace(

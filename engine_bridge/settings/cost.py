@@ -16,7 +16,7 @@ _POOL_KEYS = frozenset({"ctx_per_slot_tok", "ctx_total_tok"})
 # Settings that decide which draft model is loaded, and where.
 _DRAFT_LOAD_KEYS = frozenset({"spec_types", "draft_model_path", "draft_n_gpu_layers"})
 _DRAFT_KEYS = frozenset(s.key for s in SETTINGS if s.key.startswith("draft_"))
-# Of these the context of the model's own guessing layers is made, together with its own.
+# Of these the context of guessing layers is made, together with the model's own.
 _MTP_KEYS = frozenset({"draft_cache_type_k", "draft_cache_type_v"})
 
 
@@ -28,7 +28,7 @@ def cost_of_change(applied: EngineConfig, wanted: EngineConfig) -> Applies | Non
 
 def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
     """Whether the model stays loaded in that change: at most its draft model is a load."""
-    return applied.uses_mtp == wanted.uses_mtp and all(
+    return applied.loads_mtp == wanted.loads_mtp and all(
         key in _DRAFT_LOAD_KEYS or cost_of_key(key, applied, wanted) is not Applies.RELOAD
         for key in wanted.changed_from(applied)
     )
@@ -36,6 +36,8 @@ def keeps_model(applied: EngineConfig, wanted: EngineConfig) -> bool:
 
 def keeps_context(applied: EngineConfig, wanted: EngineConfig) -> bool:
     """Whether the model's context stays in that change: at most its draft model's is another."""
+    if (applied.uses_mtp or wanted.uses_mtp) and _draft_file(applied) != _draft_file(wanted):
+        return False  # it owns the context of guessing layers
     return all(
         (key in _DRAFT_KEYS and not (wanted.uses_mtp and key in _MTP_KEYS))
         or _makes_the_same(key, applied, wanted)
@@ -50,7 +52,7 @@ def cost_of_key(key: str, applied: EngineConfig, wanted: EngineConfig) -> Applie
     Cheaper than its row says where the engine's context would come out the same: a draft that
     needs the output rows already built, a cap that leaves the pool as it is.
     """
-    if key == "spec_types" and applied.uses_mtp != wanted.uses_mtp:
+    if key in ("spec_types", "draft_model_path") and applied.loads_mtp != wanted.loads_mtp:
         return Applies.RELOAD
     if key in _DRAFT_LOAD_KEYS and _draft_file(applied) != _draft_file(wanted):
         return Applies.CONTEXT if wanted.draft is None else Applies.RELOAD
@@ -86,5 +88,7 @@ def _pool(config: EngineConfig) -> tuple[bool, int, int]:
     return config.kv_unified, config.pool_tok, config.slots
 
 
-def _draft_file(config: EngineConfig) -> tuple[str, int | str] | None:
-    return None if config.draft is None else (config.draft_model_path, config.draft_n_gpu_layers)
+def _draft_file(config: EngineConfig) -> tuple[str, int | str, bool] | None:
+    if config.draft is None:
+        return None
+    return config.draft_model_path, config.draft_n_gpu_layers, config.uses_mtp

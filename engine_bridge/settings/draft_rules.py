@@ -6,7 +6,7 @@ states needs ``split_equal`` in src/llama-batch.cpp.
 
 from __future__ import annotations
 
-from engine_bridge.draft_kind import MTP_ARCHITECTURES
+from engine_bridge.draft_kind import MTP_ARCHITECTURES, guessing_problem
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
@@ -42,16 +42,18 @@ def _one_model_drafts(config: EngineConfig, _: ModelFacts | None) -> Problem | N
 def _mtp_needs_its_layers(config: EngineConfig, model: ModelFacts | None) -> Problem | None:
     if model is None or not config.uses_mtp:
         return None
-    if model.architecture not in MTP_ARCHITECTURES:
-        why = f"llama.cpp has no such drafts for {model.architecture} models"
-    elif not model.nextn_layers:
-        why = f"the file of {model.name} holds none"
-    else:
+    if model.architecture in MTP_ARCHITECTURES and config.draft_model_path:
+        return None  # a file of such layers is looked at where it is read
+    why = guessing_problem(model.architecture, model.nextn_layers)
+    if not why:
         return None
+    end = "Draft with another kind."
+    if model.architecture in MTP_ARCHITECTURES and not model.nextn_layers:
+        why = f"the file of {model.name} holds none"
+        end = "Choose a file of such layers made for it as the draft model, or draft otherwise."
     return Problem(
         ("spec_types",),
-        f"draft-mtp asks layers that were trained to guess ahead, and {why}. Draft with another "
-        "kind.",
+        f"draft-mtp asks layers that were trained to guess ahead, and {why}. {end}",
         _without(config, "draft-mtp"),
     )
 

@@ -140,7 +140,7 @@ def _block_must_divide_head(config: EngineConfig, model: ModelFacts | None) -> P
     # Without flash attention llama.cpp does not look, and computes NaN or aborts (measured).
     end = "cannot compute with it" if config.flash_attn == "off" else "refuses to make this context"
     # Layers of the model's own that guess ahead have its heads, and a cache of their own.
-    for prefix, part in product(("", "draft_") if config.uses_mtp else ("",), "kv"):
+    for prefix, part in product(("", "draft_") if config.loads_mtp else ("",), "kv"):
         key, dims = f"{prefix}cache_type_{part}", getattr(model, f"head_dims_{part}")
         cache_type = CACHE_TYPES[getattr(config, key)]
         odd = [dim for dim in dims if dim % cache_type.block_values]

@@ -21,8 +21,8 @@ NGRAM_KINDS = {
 MODEL_KINDS = {
     "draft-simple": "Asks a smaller model with the same vocabulary, chosen beside the model.",
     "draft-eagle3": "A head trained for this model. Goes into the command line only.",
-    "draft-mtp": "Asks layers of the model's own that were trained to guess ahead, where it has "
-    "them. Needs no second model.",
+    "draft-mtp": "Asks layers that were trained to guess ahead for this model: its own, where it "
+    "has them, or those of a file chosen beside it.",
     "draft-dflash": "A block drafter trained for this model. Goes into the command line only.",
     "draft-dspark": "A block drafter with a Markov head, trained for this model. Goes into the "
     "command line only.",
@@ -32,11 +32,6 @@ EXPORT_ONLY_KINDS = ("draft-eagle3", "draft-dflash", "draft-dspark")
 WHY_EXPORT_ONLY = (
     "its draft model reads what stands between the layers of the model, which llama-cpp-python has "
     "no call for"
-)
-# Of a file that holds guessing layers alone, for draft-mtp.
-WHY_NOT_ALONE = (
-    "it holds guessing layers alone. llama-server runs them with --spec-type draft-mtp -md FILE; "
-    "the desk asks such layers in the model's own file only"
 )
 # What ngram-cache drafts at most; llama.cpp has no setting for it.
 NGRAM_CACHE_TOK = 8

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from engine_bridge.child.draft_model import DraftCheck
 from engine_bridge.child.planner import Planner
 from engine_bridge.child.speculation.draft_mtp import DraftMtp
-from engine_bridge.gguf_file import read_model, read_tensors
+from engine_bridge.gguf_file import read_tensors
 from engine_bridge.protocol import Applied, Cancel, Logged, Refused, TokensDelivered
 from engine_bridge.settings.config import EngineConfig
-from tests.engine.drafts import EXACT, drafting, prompts
+from tests.engine.drafts import EXACT, prompts
 from tests.engine.harness import InProcess, random_tokens, tiny_config
 from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp, write_tiny_mtp_chain
 
@@ -252,23 +250,6 @@ def test_that_a_model_without_such_layers_is_refused(
     narrow = desk.apply(guessing(mtp_path, ubatch_tok=4, draft_n_max=3))
     assert isinstance(narrow, Refused)  # llama.cpp would abort
     assert narrow.problem.fix == {"ubatch_tok": 8}
-
-
-def test_that_a_file_of_guessing_layers_alone_is_refused_with_a_way_on(
-    few_words_path: Path, mtp_path: Path
-) -> None:
-    """llama-server runs such a file; the sentence says how, and what the desk asks instead."""
-    mtp, plain = read_model(str(mtp_path)).facts, read_model(str(few_words_path)).facts
-    alone = msgspec.structs.replace(mtp, draft_kind="draft-mtp")
-    config = drafting(mtp_path, few_words_path)
-    refused = DraftCheck().problem(config, mtp, alone)
-    assert refused is not None
-    assert "--spec-type draft-mtp -md FILE" in refused.message
-    assert refused.message.endswith("which holds some: draft-mtp asks them.")
-    assert refused.fix == {"spec_types": ("draft-mtp",)}
-    refused = DraftCheck().problem(config, plain, alone)
-    assert refused is not None
-    assert refused.fix == {"spec_types": ()}
 
 
 def test_that_wider_shapes_draft_too(desk: InProcess, tmp_path: Path) -> None:

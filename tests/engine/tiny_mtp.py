@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gguf
 import numpy as np
@@ -28,6 +28,8 @@ class TinyMtp:
         vocab: Tokens, at least 512.
         mixing: How much an answer depends on more than its last word.
         seed: Start of the random weights.
+        part: What the file holds: all of it, the model without its guessing layers, or these alone
+            with what stands around the layers.
     """
 
     layers: int = 2
@@ -38,6 +40,7 @@ class TinyMtp:
     vocab: int = 512
     mixing: float = 0.04
     seed: int = 1
+    part: Literal["all", "trunk", "guesses"] = "all"
 
 
 def write_tiny_mtp(path: Path, shape: TinyMtp | None = None) -> Path:
@@ -50,7 +53,7 @@ def write_tiny_mtp(path: Path, shape: TinyMtp | None = None) -> Path:
     writer.add_name(path.stem)
     writer.add_context_length(4096)
     writer.add_embedding_length(shape.width)
-    writer.add_block_count(shape.layers + 1)
+    _add_blocks(writer, "qwen35", shape, guessing=1)
     writer.add_feed_forward_length(shape.ffn)
     writer.add_head_count(shape.heads)
     writer.add_head_count_kv(shape.heads // 2)
@@ -60,7 +63,6 @@ def write_tiny_mtp(path: Path, shape: TinyMtp | None = None) -> Path:
     writer.add_rope_dimension_sections([shape.head_dim // 4, shape.head_dim // 4, 0, 0])
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_uint32("qwen35.full_attention_interval", 2)
-    writer.add_uint32("qwen35.nextn_predict_layers", 1)
     writer.add_ssm_conv_kernel(4)
     writer.add_ssm_state_size(shape.head_dim)
     writer.add_ssm_group_count(shape.heads // 2)
@@ -78,12 +80,11 @@ def write_tiny_mtp(path: Path, shape: TinyMtp | None = None) -> Path:
 def write_tiny_mtp_chain(path: Path, shape: TinyMtp | None = None) -> Path:
     """Write a mimo2 instead: a sliding window, no state, and two guessing layers, a token each."""
     shape = shape or TinyMtp()
-    blocks = shape.layers + 2
     writer = gguf.GGUFWriter(path, "mimo2")
     writer.add_name(path.stem)
     writer.add_context_length(4096)
     writer.add_embedding_length(shape.width)
-    writer.add_block_count(blocks)
+    _add_blocks(writer, "mimo2", shape, guessing=2)
     writer.add_feed_forward_length(shape.ffn)
     writer.add_head_count(shape.heads)
     writer.add_head_count_kv(shape.heads // 2)
@@ -92,9 +93,9 @@ def write_tiny_mtp_chain(path: Path, shape: TinyMtp | None = None) -> Path:
     writer.add_rope_dimension_count(shape.head_dim)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_sliding_window(64)
-    writer.add_array("mimo2.attention.sliding_window_pattern", [n % 2 == 0 for n in range(blocks)])
+    layers = range(shape.layers if shape.part == "trunk" else shape.layers + 2)
+    writer.add_array("mimo2.attention.sliding_window_pattern", [n % 2 == 0 for n in layers])
     writer.add_expert_feed_forward_length(shape.ffn)
-    writer.add_uint32("mimo2.nextn_predict_layers", 2)
     add_vocabulary(writer, shape.vocab, "")
     _Tensors(writer, shape).add_chain()
     writer.write_header_to_file()
@@ -104,8 +105,16 @@ def write_tiny_mtp_chain(path: Path, shape: TinyMtp | None = None) -> Path:
     return path
 
 
+def _add_blocks(writer: gguf.GGUFWriter, arch: str, shape: TinyMtp, guessing: int) -> None:
+    """A file of guessing layers alone numbers them as if it held the others, too."""
+    has_guesses = shape.part != "trunk"
+    writer.add_block_count(shape.layers + (guessing if has_guesses else 0))
+    if has_guesses:
+        writer.add_uint32(f"{arch}.nextn_predict_layers", guessing)
+
+
 class _Tensors:
-    """Adds random tensors in the order of the calls."""
+    """Adds random tensors in the order of the calls; those of other parts are drawn and dropped."""
 
     def __init__(self, writer: Any, shape: TinyMtp) -> None:
         self._writer = writer
@@ -151,11 +160,18 @@ class _Tensors:
             if layer >= shape.layers:
                 self._add_entry(block)
 
+    def _put(self, name: str, values: _Values) -> None:
+        if name.startswith("blk.") and self._shape.part != "all":
+            is_guess = int(name.split(".")[1]) >= self._shape.layers
+            if is_guess != (self._shape.part == "guesses"):
+                return
+        self._writer.add_tensor(name, values)
+
     def _add_entry(self, block: str) -> None:
         """The word drawn last comes in normed beside what the model thought before it."""
         width = self._shape.width
         both = np.concatenate([np.eye(width), 0.05 * np.eye(width)], axis=1)
-        self._writer.add_tensor(f"{block}.nextn.eh_proj.weight", both.astype(np.float32))
+        self._put(f"{block}.nextn.eh_proj.weight", both.astype(np.float32))
         self._add_ones(f"{block}.nextn.enorm.weight", width)
         self._add_ones(f"{block}.nextn.hnorm.weight", width)
 
@@ -177,7 +193,7 @@ class _Tensors:
         self._add(f"{block}.attn_gate.weight", values, shape.width)
         self._add(f"{block}.ssm_conv1d.weight", channels, 4)
         self._add_ones(f"{block}.ssm_dt.bias", shape.heads)
-        self._writer.add_tensor(f"{block}.ssm_a", -np.ones(shape.heads, dtype=np.float32))
+        self._put(f"{block}.ssm_a", -np.ones(shape.heads, dtype=np.float32))
         self._add(f"{block}.ssm_beta.weight", shape.heads, shape.width)
         self._add(f"{block}.ssm_alpha.weight", shape.heads, shape.width)
         self._add_ones(f"{block}.ssm_norm.weight", shape.head_dim)
@@ -200,11 +216,11 @@ class _Tensors:
             self._drawn(shape.width, shape.ffn, loudness=loudness),
         ]
         for name, tensor in zip(("gate", "up", "down"), values, strict=True):
-            self._writer.add_tensor(f"{block}.ffn_{name}.weight", tensor)
+            self._put(f"{block}.ffn_{name}.weight", tensor)
         return values
 
     def _add(self, name: str, *rows_first: int, loudness: float | None = None) -> None:
-        self._writer.add_tensor(name, self._drawn(*rows_first, loudness=loudness))
+        self._put(name, self._drawn(*rows_first, loudness=loudness))
 
     def _drawn(self, *rows_first: int, loudness: float | None = None) -> _Values:
         values = self._random.standard_normal(rows_first, dtype=np.float32)
@@ -212,4 +228,4 @@ class _Tensors:
         return values * np.float32(scale)
 
     def _add_ones(self, name: str, length: int) -> None:
-        self._writer.add_tensor(name, np.ones(length, dtype=np.float32))
+        self._put(name, np.ones(length, dtype=np.float32))

@@ -15,6 +15,7 @@ from app.model_sheets import key_of
 from engine_bridge.header_facts import read_header_facts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import NGRAM_KINDS
+from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp, write_tiny_mtp_chain
 from tests.tiny_model import TinyLlama, write_tiny_llama
 
 
@@ -186,9 +187,41 @@ def test_that_layers_of_the_model_s_own_are_offered_where_they_can_be_asked(
     ((is_enabled, tip),) = line_of(nextn_layers=1, architecture="exaone4")
     assert not is_enabled
     assert "exaone4" in tip
-    alone = choices_of(
-        EngineConfig(), target, [_with_facts(small, draft_kind=MTP)], lambda _: None, ""
-    )[-2]
-    assert not alone.is_enabled
-    assert "guessing layers alone" in alone.tip
-    assert values_of_choice(MTP, "", EngineConfig()) == {"spec_types": (MTP,)}
+    ((is_enabled, tip),) = line_of(nextn_layers=2, architecture="qwen35")
+    assert not is_enabled
+    assert "runs one such layer of qwen35 models, not 2" in tip
+    own = {"spec_types": (MTP,), "draft_model_path": ""}
+    assert values_of_choice(MTP, "", EngineConfig()) == own
+
+
+def test_that_a_file_of_guessing_layers_is_a_choice_like_a_small_model(
+    target: ModelEntry, small: ModelEntry
+) -> None:
+    layers = _with_facts(small, draft_kind=MTP)
+    line = choices_of(EngineConfig(), target, [layers], lambda _: "", "")[-2]
+    assert line.is_enabled
+    assert line.text.startswith("small · draft-mtp · ")
+    assert "layers trained to guess ahead for this model" in line.tip
+    values = values_of_choice(line.key, layers.path, EngineConfig(), MTP)
+    wanted = EngineConfig().with_values(values)
+    assert wanted.draft is not None
+    assert draft_text(None, wanted) == "Drafts: small · n ≤ 3"
+    assert choices_of(wanted, target, [layers], lambda _: "", "")[-2].is_checked
+    reason = "small cannot draft for target: its layers are a mimo2 model's. Choose the file."
+    unfit = choices_of(EngineConfig(), target, [layers], lambda _: reason, "")[-2]
+    assert not unfit.is_enabled
+    assert "its layers are a mimo2 model's" in unfit.text
+
+
+def test_that_guessing_layers_get_a_verdict_of_their_own(tmp_path: Path) -> None:
+    trunk = write_tiny_mtp(tmp_path / "trunk.gguf", TinyMtp(part="trunk"))
+    fitting = write_tiny_mtp(tmp_path / "fitting.gguf", TinyMtp(part="guesses"))
+    wide = write_tiny_mtp(tmp_path / "wide.gguf", TinyMtp(part="guesses", width=96))
+    other = write_tiny_mtp_chain(tmp_path / "other.gguf", TinyMtp(part="guesses"))
+    told: list[DraftVerdict] = []
+    locations = tuple(os.fsencode(path) for path in (fitting, wide, other))
+    check(DraftRequest(os.fsencode(trunk), locations), told.append)
+    fits, width, kind = (verdict.why_not for verdict in told)
+    assert not fits
+    assert "read states of 96 values, and this model's have 64" in width
+    assert "are a mimo2 model's, and this is qwen35" in kind

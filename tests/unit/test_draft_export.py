@@ -29,16 +29,23 @@ def test_that_the_line_carries_what_the_desk_does_not_run(kind: str) -> None:
 
 def test_that_layers_of_the_model_s_own_need_no_file_in_the_line() -> None:
     config = EngineConfig(
-        model_path="/m.gguf", spec_types=("draft-mtp",), draft_model_path="/d.gguf",
-        draft_cache_type_k="q8_0", draft_p_min=0.5,
-    )  # fmt: skip
+        model_path="/m.gguf", spec_types=("draft-mtp",), draft_cache_type_k="q8_0", draft_p_min=0.5
+    )
     exported = llama_server.export(config, None, None)
     expected = "--spec-type draft-mtp --spec-draft-n-max 3 --spec-draft-p-min 0.5 -ctkd q8_0"
     assert f"{expected} -ctvd f16" in exported.text
-    assert "/d.gguf" not in exported.text
+    assert "-md" not in exported.text
     assert "-ngld" not in exported.text
-    assert "layers of the model's own" in exported.not_carried["draft_model_path"]
     assert not any("-md FILE" in note for note in exported.notes)
+
+
+def test_that_a_file_of_guessing_layers_stands_in_the_line() -> None:
+    config = EngineConfig(
+        model_path="/m.gguf", spec_types=("ngram-mod", "draft-mtp"), draft_model_path="/d.gguf"
+    )
+    text = llama_server.export(config, None, None).text
+    assert "--spec-type ngram-mod,draft-mtp" in text
+    assert "-md /d.gguf --spec-draft-n-max 3 -ngld all -ctkd f16 -ctvd f16" in text
 
 
 def test_that_counts_of_other_texts_stand_in_the_line_with_ngram_cache_alone() -> None:

@@ -1,4 +1,4 @@
-"""draft-mtp: layers of the model's own guess from what it thought of the words so far.
+"""draft-mtp: layers trained for the model guess from what it thought of the words so far.
 
 Drafts what llama.cpp's ``common_speculative_impl_draft_mtp`` (common/speculative.cpp) drafts. Such
 a layer pairs a token with the thought of the token before it, and keeps a cache of its own: so it
@@ -122,7 +122,7 @@ class DraftMtp(Forgetful):
         self._target, self._context = context, context.mtp
         self.steps = steps
         self._width = thought_width(context)
-        self._layers = guessing_layers(context)
+        self._layers = guessing_layers(self._context)
         self._batch = self._context.new_batch(self._context.batch_tok, self._width)
         self._minds = [_Mind(self._width) for _ in range(self._context.sequences)]
         self.set_live(config)
