@@ -160,12 +160,16 @@ class FullSlots:
         self._is_wanted, self._keep_tok = config.context_shift, config.keep_tok
 
     def meet(self, stream: Stream) -> None:
-        """End ``stream``, or let it go on with the next step."""
-        if self._is_wanted and self._can_shift:
+        """End ``stream``, or let it go on with the next step.
+
+        A prompt that is still being read (its slot was made smaller) is never shortened.
+        """
+        if self._is_wanted and self._can_shift and stream.new_tok:
             self._due.append(stream)
             return
         cap_tok = stream.slot.cap_tok
-        say = sentences.slot_cannot_shift if self._is_wanted else sentences.slot_full
+        cannot_shift = self._is_wanted and not self._can_shift
+        say = sentences.slot_cannot_shift if cannot_shift else sentences.slot_full
         stream.finish = ("context_full", say(cap_tok))
 
     def go_on(self) -> None:
@@ -178,9 +182,8 @@ class FullSlots:
     def fits(self, stream: Stream, cap_tok: int) -> bool:
         """Whether the text of ``stream`` fits into a slot of ``cap_tok``, shortened if that helps.
 
-        For a text that moves into another context: what is left of a shortened one is computed
-        again, and ``on_shift`` is not told, as nobody has seen it there. A prompt that is still
-        being read is never shortened.
+        For a text that holds no cells: what is left of a shortened one is computed again, and
+        ``on_shift`` is not told. A prompt that is still being read is never shortened.
         """
         slot, known = stream.slot, stream.slot.known
         if known < cap_tok:
@@ -201,6 +204,10 @@ class FullSlots:
 
     def _shift(self, stream: Stream) -> None:
         slot = stream.slot
+        if slot.pending > 1:  # what it held was dropped meanwhile: there is only text to shorten
+            slot.clear(self._context)
+            self.fits(stream, slot.cap_tok)
+            return
         what = self._shift_of(stream, slot.cached, slot.cap_tok)
         shift(slot, what, self._context)
         turn_moved(self._context, slot.index, slot.cached, int(slot.tokens[slot.cached]))

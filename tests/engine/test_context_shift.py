@@ -13,11 +13,12 @@ from engine_bridge.child.llama import LIB, Context, Model
 from engine_bridge.child.speculation.draft_simple import DraftSimple
 from engine_bridge.gguf_file import read_model
 from engine_bridge.model_facts import ModelFacts
-from engine_bridge.protocol import ContextShifted
+from engine_bridge.protocol import Applied, ContextShifted
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import problems_of
 from tests import models
 from tests.engine.harness import InProcess, random_tokens, tiny_config
+from tests.tiny_lora import write_tiny_lora
 
 pytestmark = pytest.mark.engine
 
@@ -232,3 +233,50 @@ def test_that_the_rule_for_windows_says_what_the_library_says(
         assert is_free is can_shift(context)
     finally:
         context.close()
+
+
+def test_that_a_prompt_is_not_shortened_when_its_slot_becomes_smaller(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    """Its answer ends, as it does where a smaller slot takes a new context."""
+    config = tiny_config(
+        few_words_path,
+        ctx_per_slot_tok=768,
+        kv_unified=True,
+        ctx_total_tok=1024,
+        slots=2,
+        batch_tok=64,
+        ubatch_tok=64,
+        context_shift=True,
+    )
+    desk.load(config)
+    number = desk.ask(random_tokens(600), max_new_tok=5)
+    desk.until(lambda: any(stream.slot.cached for stream in desk.batcher.streams))
+    applied = desk.apply(config.with_values({"ctx_per_slot_tok": 256}))
+    assert isinstance(applied, Applied)
+    assert applied.cost == "live"
+    finished = desk.finished(number)
+    assert (finished.reason, finished.timing.dropped_tok) == ("context_full", 0)
+    assert "cannot be dropped" not in finished.detail
+    assert not desk.all_of(ContextShifted)
+
+
+def test_that_a_full_text_whose_cells_are_gone_is_shortened_all_the_same(
+    desk: InProcess, few_words_path: Path, tmp_path: Path
+) -> None:
+    """Another strength of an adapter drops what was computed, between a full slot and its shift."""
+    lora = write_tiny_lora(tmp_path / "style.gguf", few_words_path)
+    config = tiny_config(
+        few_words_path, ctx_per_slot_tok=256, context_shift=True, lora=(f"{lora}:0.5",)
+    )
+    desk.load(config)
+    number = desk.ask(random_tokens(60), max_new_tok=400, ignore_eog=True)
+    desk.until(lambda: any(s.slot.known >= s.slot.cap_tok for s in desk.batcher.streams))
+    assert isinstance(desk.apply(config.with_values({"lora": (str(lora),)})), Applied)
+    finished = desk.finished(number)
+    assert (finished.reason, finished.timing.new_tok) == ("token_limit", 400)
+    shifts = desk.all_of(ContextShifted)
+    assert {(event.kept_tok, event.dropped_tok) for event in shifts} == {(1, 127)}
+    assert finished.used_tok == 60 + 400 - 1 - finished.timing.dropped_tok
+    slot = desk.batcher.slots[0]
+    assert desk.batcher.context.seq_pos_max(0) == slot.cached - 1
