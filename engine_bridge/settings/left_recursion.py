@@ -65,7 +65,8 @@ def _empty(rules: Rules) -> set[str | int]:
     users: dict[Symbol, set[str | int]] = {}
     for name, rows in rules.items():
         for symbol in itertools.chain(*rows):
-            users.setdefault(symbol, set()).add(name)
+            if not isinstance(symbol, Letters):  # which are never empty
+                users.setdefault(symbol, set()).add(name)
     empty: set[Symbol] = set()
     todo = list(rules)
     while todo:
@@ -138,15 +139,16 @@ def _branching(edges: _Edges) -> str | None:
     """A rule from which too many paths of first symbols lead on; there are no loops."""
     paths: dict[str | int, int] = {}
     for start in edges:
-        todo = [start]
+        todo = [] if start in paths else [(start, iter(edges[start]))]
         while todo:
-            rule = todo[-1]
-            missing = [to for to, _ in edges[rule] if to not in paths]
-            if missing:
-                todo.append(missing[0])
+            rule, ahead = todo[-1]
+            missing = next((to for to, _ in ahead if to not in paths), None)
+            if missing is not None:
+                todo.append((missing, iter(edges[missing])))
                 continue
             todo.pop()
             paths[rule] = 1 + sum(paths[to] for to, _ in edges[rule])
             if paths[rule] > _MOST_PATHS:
-                return next((name for name in reversed(todo) if isinstance(name, str)), str(start))
+                named = (name for name, _ in reversed(todo) if isinstance(name, str))
+                return next(named, str(start))
     return None

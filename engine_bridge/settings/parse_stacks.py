@@ -143,7 +143,13 @@ def _next_letter(
     Without ``draw`` the one that most stacks allow, else one of those at random: every other time
     among the most allowed, so that texts go deep as well as far.
     """
-    tops = Counter(top for stack in stacks if (top := flat.letters_of(stack)) is not None)
+    # By place first, since hashing letters costs more than all else here.
+    places = Counter(stack[-1] for stack in stacks if stack)
+    tops: Counter[Letters] = Counter()
+    for at, number in places.items():
+        symbol = flat.places[at]
+        if isinstance(symbol, Letters):
+            tops[symbol] += number
     tried: dict[int, None] = dict.fromkeys(_USUAL)
     for top in tops:
         for low, high in top.ranges:
