@@ -62,9 +62,9 @@ def main(path: str, *endpoints: str) -> None:
     pairs = []
     has_mtp = read_model_facts(path).nextn_layers > 0
     for placement in MTP_PLACEMENTS if has_mtp else PLACEMENTS:
-        config = EngineConfig.from_values(
-            {"model_path": path, "draft_model_path": path} | placement
-        )
+        # A model with guessing layers of its own drafts by them, without a file beside it.
+        draft = {} if has_mtp else {"draft_model_path": path}
+        config = EngineConfig.from_values({"model_path": path} | draft | placement)
         planned = planner.plan(config)
         assert planned.effective is not None
         placed = placed_in(planned.effective)
