@@ -10,11 +10,15 @@ from app.export.targets import TARGETS
 from app.kept_settings import KeptSettings
 from app.quoting import Shell, own_shell
 from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Severity, errors_of
 from engine_bridge.settings.table import BY_KEY
 from widgets.command_bar import CommandBar
 
 _SHELL_NAMES = {Shell.POSIX: "POSIX sh", Shell.CMD: "cmd.exe", Shell.POWERSHELL: "PowerShell"}
+
+
+_DEFAULTS = EngineConfig()
 
 
 class CommandWiring(QObject):
@@ -62,7 +66,12 @@ class CommandWiring(QObject):
                 for problem in session.plan.problems
                 if problem.severity is Severity.ERROR
             ]
-        named = {BY_KEY[key].label: reason for key, reason in export.not_carried.items()}
+        # Nobody misses in the line what nobody has set.
+        named = {
+            BY_KEY[key].label: reason
+            for key, reason in export.not_carried.items()
+            if getattr(wanted, key) != getattr(_DEFAULTS, key)
+        }
         self._command.set_export(
             export.text, [*self._notes, *export.notes], named,
             listed=export.lines, refusals=refusals,

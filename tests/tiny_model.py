@@ -40,6 +40,7 @@ class TinyLlama:
         experts: Experts of each layer; 0 makes a dense model.
         experts_used: Experts that one token uses.
         chat_template: Jinja source, or the empty string for a base model.
+        long_rope_tok: Where LongRoPE takes its other factors, 0 for a model without it.
         seed: Start of the random weights.
     """
 
@@ -54,6 +55,7 @@ class TinyLlama:
     experts: int = 0
     experts_used: int = 0
     chat_template: str = ""
+    long_rope_tok: int = 0
     seed: int = 0
 
 
@@ -73,6 +75,9 @@ def write_tiny_llama(path: Path, shape: TinyLlama | None = None) -> Path:
     writer.add_value_length(shape.head_dim)
     writer.add_rope_dimension_count(shape.head_dim)
     writer.add_layer_norm_rms_eps(1e-5)
+    if shape.long_rope_tok:
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LONGROPE)
+        writer.add_rope_scaling_orig_ctx_len(shape.long_rope_tok)
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.experts_used)
@@ -82,6 +87,10 @@ def write_tiny_llama(path: Path, shape: TinyLlama | None = None) -> Path:
     weights.add("token_embd.weight", shape.vocab_tok, shape.width)
     weights.add_ones("output_norm.weight", shape.width)
     weights.add("output.weight", shape.vocab_tok, shape.width)
+    if shape.long_rope_tok:
+        for name, factor in (("long", 4.0), ("short", 1.0)):
+            factors = np.full(shape.head_dim // 2, factor, np.float32)
+            weights.add_values(f"rope_factors_{name}.weight", factors)
     for layer in range(shape.layers):
         _add_llama_layer(weights, f"blk.{layer}", shape)
     return _finish(writer, path)

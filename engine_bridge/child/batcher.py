@@ -279,13 +279,14 @@ class Batcher:
         if self._pool.is_shared:
             room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
         generating, reading = self._who_is_next(room)
-        if self._drafting.is_on and not self._drafting.draft(generating, self._limits):
+        drafting, limits = self._drafting, self._limits
+        if drafting.is_on and not drafting.draft(generating, limits, len(reading)):
             return  # a cancel ended it, or all wait for the model that drafts
-        shares = share_out(generating, reading, self._limits, self.pace, room)
+        shares = share_out(generating, reading, limits, self.pace, room)
         if not shares:
             return
-        if self._drafting.is_on:
-            self._drafting.prepare(shares)
+        if drafting.is_on:
+            drafting.prepare(shares)
         self._compute(shares, len(generating))
 
     def _who_is_next(self, room_tok: int) -> tuple[list[Stream], list[Stream]]:

@@ -7,13 +7,13 @@ that move cells; must not know steps.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine_bridge.child import sentences
 from engine_bridge.child.llama import LIB, Context, Model
+from engine_bridge.child.metadata import told_of_architecture
 from engine_bridge.child.sequence_moves import move_chunk
 from engine_bridge.child.slot import Slot
 from engine_bridge.child.stream import Stream
@@ -84,17 +84,11 @@ def _can_turn(context: Context) -> bool:
 
 def _head_dim(model: Model) -> int:
     """Values of a key head; 1 where it is not the same in all layers."""
-    told = _told(model, f"{_told(model, 'general.architecture')}.attention.key_length")
+    told = told_of_architecture(model, "attention.key_length")
     if told:
         return int(told) if told.isdecimal() else 1
     heads = int(LIB.llama_model_n_head(model.handle))
     return int(LIB.llama_model_n_embd(model.handle)) // max(1, heads)
-
-
-def _told(model: Model, key: str) -> str:
-    buffer = ctypes.create_string_buffer(256)
-    LIB.llama_model_meta_val_str(model.handle, key.encode(), buffer, 256)
-    return buffer.value.decode(errors="replace")
 
 
 def shift(slot: Slot, what: Shift, context: Context) -> None:

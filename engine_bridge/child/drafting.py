@@ -130,8 +130,13 @@ class Drafting:
         self._conversations.pop(seq, None)
         self._in_turn.forget(seq)
 
-    def draft(self, generating: Sequence[Stream], limits: Limits) -> bool:
+    def draft(self, generating: Sequence[Stream], limits: Limits, others: int) -> bool:
         """Put a draft behind the text of each stream that may have one.
+
+        Args:
+            generating: Streams that want their next token.
+            limits: What a step may hold.
+            others: Streams that read their prompts in the same step.
 
         Returns:
             False where the step should not go on: a cancel ended it early, or all streams wait for
@@ -150,7 +155,7 @@ class Drafting:
             if most_tok > 0:
                 asking.append(stream)
                 text = slot.tokens[: slot.known]
-                wanted.append(Wanted(slot.index, text, most_tok, len(generating)))
+                wanted.append(Wanted(slot.index, text, most_tok, len(generating) + others))
         if not wanted:
             return True
         self._guard.is_interrupted = False

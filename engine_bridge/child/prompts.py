@@ -151,8 +151,9 @@ class PromptWorker:
             if not (min(command.prompt_tokens) >= 0 and max(command.prompt_tokens) < vocab):
                 return ready(problem=_foreign_tokens(vocab))
             return ready(tokens=np.asarray(command.prompt_tokens, np.int32))
+        template = source.template  # another one may be set on the loop's thread meanwhile
         try:
-            rendered = self._rendered(command, source)
+            rendered = self._rendered(command, source, template)
         except TemplateError as error:
             return ready(problem=Problem(("model_path",), str(error)))
         with self.lock:
@@ -163,16 +164,15 @@ class PromptWorker:
         return ready(
             tokens=prompt,
             note=rendered.note or _double_bos_note(command, source),
-            starts_in_thought=bool(source.template) and _ends_in_thought(command, rendered),
-            message_starts=self._starts(prompt, command, source),
+            starts_in_thought=bool(template) and _ends_in_thought(command, rendered),
+            message_starts=self._starts(prompt, command, source, template),
         )
 
     def _starts(
-        self, prompt: NDArray[np.int32], command: Generate, source: PromptSource
+        self, prompt: NDArray[np.int32], command: Generate, source: PromptSource, template: str
     ) -> tuple[int, ...]:
-        if command.as_completion or not source.template or not source.needs_starts:
+        if command.as_completion or not template or not source.needs_starts:
             return ()
-        template = source.template
         if source.opening[0] != template:  # once for each template
             opening = self._opening(template, source)
             with self.lock:
@@ -198,15 +198,15 @@ class PromptWorker:
         except TemplateError:  # it takes no such conversation: then its messages are not told apart
             return ""
 
-    def _rendered(self, command: Generate, source: PromptSource) -> Rendered:
+    def _rendered(self, command: Generate, source: PromptSource, template: str) -> Rendered:
         messages = command.messages
         if command.as_completion:
             return _plain(messages[-1:])
-        if not source.template:
+        if not template:
             return _plain(messages)
         unfinished = command.continue_answer and messages[-1:] and messages[-1].role == "assistant"
         rendered = self._renderer.render(
-            source.template,
+            template,
             messages[:-1] if unfinished else messages,
             bos=source.bos,
             eos=source.eos,

@@ -30,7 +30,12 @@ from engine_bridge.child.slot_file import (
     read_slot,
     write_slot,
 )
-from engine_bridge.child.state_outline import WholeState, restreamed, streams_of
+from engine_bridge.child.state_outline import (
+    WholeState,
+    has_long_rope_factors,
+    restreamed,
+    streams_of,
+)
 from engine_bridge.hardware.memory_limit import host_memory
 from engine_bridge.protocol import (
     Event,
@@ -253,7 +258,9 @@ def _state(content: SlotContent, config: EngineConfig) -> NDArray[np.uint8]:
 
 
 def _cache_mark(context: Context, config: EngineConfig) -> CacheMark:
-    changes = (*getattr(config, "lora", ()), *getattr(config, "override_kv", ()))
+    changes = (*config.lora, *config.override_kv)
+    if has_long_rope_factors(context):
+        changes += ("LongRoPE's factors for long texts",)
     return CacheMark(
         config.cache_type_k,
         config.cache_type_v,

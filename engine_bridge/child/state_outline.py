@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine_bridge.child.llama import Context, Model
+from engine_bridge.child.metadata import told_of_architecture
 from engine_bridge.child.sequence_state import state_bytes, taken_state
 from engine_bridge.settings.config import EngineConfig
 
@@ -108,7 +109,22 @@ def kind_of_cells(context: Context, config: EngineConfig) -> tuple[object, ...]:
     See ``llama_kv_cache::state_read_data``; adapters change what is computed. Of a window a state
     holds what the next token sees, whether its cache is a full one or not.
     """
-    return (config.cache_type_k, config.cache_type_v, context.flash_attn, config.lora)
+    turned = has_long_rope_factors(context)
+    return (config.cache_type_k, config.cache_type_v, context.flash_attn, config.lora, turned)
+
+
+def has_long_rope_factors(context: Context) -> bool:
+    """Whether keys are turned as in texts longer than the model was first trained for.
+
+    LongRoPE models have two sets of factors, and the length of a slot decides between them: keys
+    of one are wrong numbers to the other (``get_rope_factors`` in src/llama-model.cpp).
+    """
+    first_tok = told_of_architecture(context.model, "rope.scaling.original_context_length")
+    if not first_tok.isdecimal():
+        return False
+    if told_of_architecture(context.model, "rope.scaling.type") in ("yarn", "linear", "none"):
+        return False
+    return context.ctx_seq_tok > int(first_tok)
 
 
 def restreamed(cache: _Bytes, streams: int) -> _Bytes:

@@ -278,3 +278,35 @@ def test_that_without_a_shift_it_ends_and_says_so(desk: InProcess, few_words_pat
     assert isinstance(desk.apply(config.with_values({"ctx_per_slot_tok": 256})), Applied)
     assert desk.finished(number).reason == "context_full"
     assert all(slot.is_free for slot in desk.batcher.slots)
+
+
+def test_that_keys_turned_for_short_texts_do_not_go_on_in_a_long_slot(
+    desk: InProcess, tmp_path: Path
+) -> None:
+    """LongRoPE: the length of a slot decides by which factors keys are turned."""
+    shape = TinyLlama(layers=2, width=64, heads=2, head_dim=32, ffn=128, long_rope_tok=512)
+    path = write_tiny_llama(tmp_path / "long-rope.gguf", shape)
+    prompt, more = random_tokens(120), random_tokens(20, seed=5)
+
+    def next_turn() -> tuple[str, int, str]:
+        number = desk.ask([*prompt, *more], conversation="a", max_new_tok=24, ignore_eog=True)
+        finished = desk.finished(number)
+        started = desk.all_of(RequestStarted, number)[0]
+        return desk.text(number), started.reused_tok, finished.recompute_reason
+
+    short = tiny_config(path, slots=1, ctx_per_slot_tok=512, **_EXACT)
+    long = short.with_values({"ctx_per_slot_tok": 1024})
+    desk.load(long)
+    fresh, _, _ = next_turn()
+    desk.load(short)
+    in_short, _, _ = next_turn()
+    assert in_short != fresh, "the factors do change what is computed"
+    desk.load(short)
+    desk.answer(prompt, conversation="a", max_new_tok=0)
+    assert isinstance(desk.apply(long), Applied)
+    text, reused, reason = next_turn()
+    assert (text, reused) == (fresh, 0)
+    assert "setting" in reason
+    wider = long.with_values({"ctx_per_slot_tok": 2048})
+    assert isinstance(desk.apply(wider), Applied)
+    assert next_turn()[1] > 100, "among long slots they go on"
