@@ -16,7 +16,7 @@ from app.planning import PlanAnswer, PlanRefusal
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import MemoryPlan
-from engine_bridge.own_failure import innocent_sentence, overdue_sentence
+from engine_bridge.own_failure import innocent_sentence, last_words, overdue_sentence
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 
@@ -132,10 +132,9 @@ class FitCheck(QObject):
         if sentence := innocent_sentence(exit_code, last_line.encode(), name):
             self._fail(sentence)
             return
-        said = f" Its last line: {last_line}" if last_line else ""
         self._fail(
             f"llama.cpp ended (status {exit_code}) while it looked at the file, which may be "
-            f"damaged or of an unsupported kind.{said}"
+            f"damaged or of an unsupported kind.{last_words(last_line)}"
         )
 
     def _on_timeout(self) -> None:

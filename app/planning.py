@@ -15,7 +15,7 @@ import msgspec
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
-from engine_bridge.own_failure import innocent_sentence
+from engine_bridge.own_failure import innocent_sentence, last_words
 from engine_bridge.settings.config import EngineConfig
 
 # A dry model of 200 layers takes half a second, its largest allowed context one more.
@@ -76,8 +76,8 @@ def _answer_of(done: subprocess.CompletedProcess[bytes], config: EngineConfig) -
         name = shown_name(config.model_path)
         if sentence := innocent_sentence(done.returncode, done.stderr, name):
             raise PlanningError(sentence) from None
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
+        said = last_words(done.stderr.decode(errors="replace"))
         raise PlanningError(
             f"llama.cpp ended (status {done.returncode}) while it looked at {config.model_path}; "
-            f"the file may be damaged or of an unsupported kind. Its last line: {last[0]}"
+            f"the file may be damaged or of an unsupported kind.{said}"
         ) from None

@@ -27,8 +27,19 @@ def own_failure(status: int, said: bytes) -> str:
     """
     if status not in _OWN_STATUSES:
         return ""
-    lines = said.decode(errors="replace").strip().splitlines()[-1:] or ["it gave no reason"]
-    return "".join(char for char in lines[0] if char.isprintable())[:_MOST_CHARACTERS]
+    return last_line(said.decode(errors="replace")) or "it gave no reason"
+
+
+def last_line(said: str) -> str:
+    """The last line of what a process said, fit to stand in a sentence; empty for none."""
+    line = said.strip().rsplit("\n", 1)[-1]
+    return "".join(char for char in line if char.isprintable()).strip()[:_MOST_CHARACTERS]
+
+
+def last_words(said: str) -> str:
+    """A sentence that quotes the last line, with a space in front; empty where there is none."""
+    line = last_line(said).rstrip(".")
+    return f" Its last line: {line}." if line else ""
 
 
 def end_of(errors: IO[bytes]) -> bytes:

@@ -87,7 +87,11 @@ class NativeLog:
         capture = self._captures.get(threading.get_ident())
         if capture is None or text is None:
             return
-        decoded = text.decode(errors="replace")
+        # Names from a file stand in these lines, whatever characters it has.
+        decoded = "".join(
+            letter if letter.isprintable() or letter in "\n\t" else "\ufffd"
+            for letter in text.decode(errors="replace")
+        )
         capture.add(level, decoded)
         if level in (_WARN, _ERROR):
             sys.stderr.write(decoded)  # the window keeps the last lines for whoever must debug
