@@ -163,6 +163,7 @@ class AnswerFooter(QWidget):
     def _show_details(self, is_open: bool) -> None:
         if is_open and self._details_view is None:
             self._details_view = DetailsView(self._palette)
+            self._column.addSpacing(STEP_PX)
             self._column.addWidget(self._details_view)
         if self._details_view is not None:
             if is_open:

@@ -49,7 +49,10 @@ def test_that_a_file_of_guessing_layers_stands_in_the_line() -> None:
 
 
 def test_that_counts_of_other_texts_stand_in_the_line_with_ngram_cache_alone() -> None:
-    paths = {"lookup_cache_static_path": "/a b.bin", "lookup_cache_dynamic_path": "/c.bin"}
+    paths: dict[str, object] = {
+        "lookup_cache_static_path": "/a b.bin",
+        "lookup_cache_dynamic_path": "/c.bin",
+    }
     config = EngineConfig(model_path="/m.gguf").with_values(paths)
     used = config.with_values({"spec_types": ("ngram-cache", "ngram-mod")})
     assert "-lcs '/a b.bin' -lcd /c.bin" in llama_server.export(used, None, None).text
