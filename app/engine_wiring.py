@@ -224,7 +224,8 @@ class EngineWiring(QObject):
     def _device_words(self, applied: Applied, model: ModelFacts) -> str:
         hello = self._desk.hello
         gpus = [d for d in hello.devices if d.kind in ("gpu", "igpu")] if hello else []
-        threads = f"{applied.effective.threads} threads"
+        count = applied.effective.threads
+        threads = f"{count} thread{'s' if count != 1 else ''}"
         layers = f"{applied.effective.n_gpu_layers}/{model.gpu_layers_max} layers"
         if not gpus:
             workers = [d.name for d in applied.memory.devices[:-1] if d.needed]
