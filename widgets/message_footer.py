@@ -77,7 +77,7 @@ class AnswerFooter(QWidget):
         self._row.addLayout(self._buttons)
         self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        layout.setSpacing(STEP_PX // 2)
         layout.addLayout(self._row)
         layout.addWidget(self.reason)
         self.set_branch(ALONE)
@@ -163,7 +163,6 @@ class AnswerFooter(QWidget):
     def _show_details(self, is_open: bool) -> None:
         if is_open and self._details_view is None:
             self._details_view = DetailsView(self._palette)
-            self._column.addSpacing(STEP_PX)
             self._column.addWidget(self._details_view)
         if self._details_view is not None:
             if is_open:
