@@ -6,6 +6,7 @@ the stand-in for a fast GPU when overhead is measured. Same arguments, same byte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def write_tiny_llama(path: Path, shape: TinyLlama | None = None) -> Path:
             weights.add_values(f"rope_factors_{name}.weight", factors)
     for layer in range(shape.layers):
         _add_llama_layer(weights, f"blk.{layer}", shape)
-    return _finish(writer, path)
+    return finish(writer, path)
 
 
 def _add_llama_layer(weights: _Weights, block: str, shape: TinyLlama) -> None:
@@ -163,7 +164,7 @@ def write_tiny_mamba(path: Path, shape: TinyMamba | None = None) -> Path:
     weights.add_ones("output_norm.weight", shape.width)
     for layer in range(shape.layers):
         _add_mamba_layer(weights, f"blk.{layer}", shape)
-    return _finish(writer, path)
+    return finish(writer, path)
 
 
 def _add_mamba_layer(weights: _Weights, block: str, shape: TinyMamba) -> None:
@@ -234,7 +235,26 @@ def _word(number: int) -> str:
     return "▁" + word
 
 
-def _finish(writer: Any, path: Path) -> Path:
+def weight_adder(writer: Any, seed: int) -> Callable[..., None]:
+    """What adds tensors to a file by the name of their layer and their sizes, rows first.
+
+    One of a single size is a norm that leaves its input as it is; others are random, their outputs
+    as varied as their inputs, roughly.
+    """
+    random = np.random.default_rng(seed)
+
+    def add(name: str, *rows_first: int) -> None:
+        values = np.ones(rows_first, dtype=np.float32)
+        if len(rows_first) > 1:
+            values = random.standard_normal(rows_first, dtype=np.float32)
+            values /= np.float32(rows_first[-1] ** 0.5)
+        writer.add_tensor(f"{name}.weight", values)
+
+    return add
+
+
+def finish(writer: Any, path: Path) -> Path:
+    """Write the file, and return ``path``."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

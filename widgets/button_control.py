@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
-from resources.tokens import STEP_PX, Palette
+from resources.tokens import Palette
 from widgets.control import Control
-from widgets.elided_label import ElidedLabel
 from widgets.segmented import Segmented
-from widgets.theme import set_role
 from widgets.toggle import Toggle
+from widgets.value_label import ValueLabel
 from widgets.value_text import value_text
 
 
@@ -27,12 +25,7 @@ class SegmentControl(Control):
         self._values = tuple(values)
         words = [value_text(setting, value) for value in values]
         self.segments = Segmented([_as_button(word) for word in words], parent)
-        self.label = ElidedLabel("", parent)
-        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        # The frame of a value field, so that words end where numbers end.
-        self.label.setContentsMargins(0, 0, STEP_PX + 1, 0)
-        set_role(self.label, "value")
+        self.label = ValueLabel(parent)
         self.value_widget = self.label
         self.body = self.main = self.segments
         self.segments.index_chosen.connect(self._on_chosen)

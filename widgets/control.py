@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from resources.tokens import Palette
+from widgets.value_field import ValueField
 from widgets.value_text import value_text, value_with_unit
 
 
@@ -83,6 +84,19 @@ class Control(QObject):
         text = f"{value_with_unit(self.setting, self._value)}. {self.setting.help}"
         for widget in (self.main, self.value_widget):
             widget.setAccessibleDescription(text)
+
+    def listen_to(self, field: ValueField) -> None:
+        """Take what is entered into ``field``, and pass on what it refuses."""
+        field.value_entered.connect(self._on_entered)
+        field.refused.connect(self.refused)
+        field.settled.connect(lambda: self.refused.emit(""))
+
+    def _on_entered(self, value: Value) -> None:
+        if value != self._value:
+            self._value = value
+            self._effective = None
+            self.refresh()
+            self.committed.emit(value)
 
     def shown_text(self) -> str:
         """The value, and what the engine made of it."""

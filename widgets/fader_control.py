@@ -68,9 +68,7 @@ class NumberControl(FaderControl):
         super().__init__(setting, scale, parent)
         self.field = ValueField(setting.domain.parse, parent)
         self.value_widget = self.field
-        self.field.value_entered.connect(self._on_entered)
-        self.field.refused.connect(self.refused)
-        self.field.settled.connect(lambda: self.refused.emit(""))
+        self.listen_to(self.field)
         self._measure()
         self.refresh()
 
@@ -97,13 +95,6 @@ class NumberControl(FaderControl):
         is_int = isinstance(self.setting.domain, IntDomain)
         # The engine rounds and caps whole numbers only.
         self.field.set_widest(widest, f"{widest} → {widest}" if is_int else widest)
-
-    def _on_entered(self, value: Value) -> None:
-        if value != self._value:
-            self._value = value
-            self._effective = None
-            self.refresh()
-            self.committed.emit(value)
 
 
 class ChoiceFaderControl(FaderControl):

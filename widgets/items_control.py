@@ -12,9 +12,9 @@ from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX
 from widgets.control import Control
-from widgets.elided_label import ElidedLabel
 from widgets.theme import set_role
 from widgets.value_field import ValueField
+from widgets.value_label import ValueLabel
 
 # What stands for a path that is too long: its end says which file it is.
 _TAIL_CHARACTERS = 40
@@ -34,17 +34,10 @@ class ItemsControl(Control):
         # One number of several says nothing of how they are written.
         shown = setting.domain.examples[: 2 if setting.domain.repeats else 1]
         self.field.setPlaceholderText(f"such as {setting.domain.format(shown)}")
-        self.label = ElidedLabel("", parent)
-        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        # The frame of a value field, so that words end where numbers end.
-        self.label.setContentsMargins(0, 0, STEP_PX + 1, 0)
-        set_role(self.label, "value")
+        self.label = ValueLabel(parent)
         self.value_widget = self.label
         self.body = self.main = self.field
-        self.field.value_entered.connect(self._on_entered)
-        self.field.refused.connect(self.refused)
-        self.field.settled.connect(lambda: self.refused.emit(""))
+        self.listen_to(self.field)
         self.refresh()
 
     def refresh(self) -> None:
@@ -60,13 +53,6 @@ class ItemsControl(Control):
         if len(whole) <= _SHORT_CHARACTERS:
             return whole
         return "1 entry" if len(items) == 1 else f"{len(items)} entries"
-
-    def _on_entered(self, value: Value) -> None:
-        if value != self._value:
-            self._value = value
-            self._effective = None
-            self.refresh()
-            self.committed.emit(value)
 
 
 class WideField(ValueField):

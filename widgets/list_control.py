@@ -10,10 +10,10 @@ from engine_bridge.settings.domain import ListDomain
 from engine_bridge.settings.row import Setting
 from resources.tokens import STEP_PX, Palette
 from widgets.control import Control
-from widgets.elided_label import ElidedLabel
 from widgets.menu_button import MenuButton
 from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
+from widgets.value_label import ValueLabel
 
 _OFF = "off"
 _NO_NOTE = "Space or a click checks a kind; several may be on."
@@ -57,12 +57,7 @@ class ListControl(Control):
             self.menu.hovered.connect(self._on_hovered)
             self.menu.aboutToShow.connect(lambda: self.note.say(""))
         self.button.setMenu(self.menu)
-        self.count = ElidedLabel("", parent)
-        self.count.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.count.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        # The frame of a value field, so that words end where numbers end.
-        self.count.setContentsMargins(0, 0, STEP_PX + 1, 0)
-        set_role(self.count, "value")
+        self.count = ValueLabel(parent)
         self.value_widget = self.count
         self.body = self.main = self.button
         self.refresh()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
-from engine_bridge.settings.domain import PathDomain, Value
+from engine_bridge.settings.domain import PathDomain
 from engine_bridge.settings.row import Setting
-from resources.tokens import STEP_PX
 from widgets.control import Control
-from widgets.elided_label import ElidedLabel
 from widgets.items_control import WideField, end_of
-from widgets.theme import set_role
+from widgets.value_label import ValueLabel
 
 
 class PathControl(Control):
@@ -23,16 +20,10 @@ class PathControl(Control):
         assert isinstance(setting.domain, PathDomain)
         self.field = WideField(setting.domain.parse, parent)
         self.field.setPlaceholderText("the whole path of a file")
-        self.label = ElidedLabel("", parent)
-        self.label.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.label.setContentsMargins(0, 0, STEP_PX + 1, 0)
-        set_role(self.label, "value")
+        self.label = ValueLabel(parent)
         self.value_widget = self.label
         self.body = self.main = self.field
-        self.field.value_entered.connect(self._on_entered)
-        self.field.refused.connect(self.refused)
-        self.field.settled.connect(lambda: self.refused.emit(""))
+        self.listen_to(self.field)
         self.refresh()
 
     def refresh(self) -> None:
@@ -41,10 +32,3 @@ class PathControl(Control):
         self.field.set_texts(path, path, end_of(path))
         self.field.setToolTip(path)
         self.label.set_text("a file" if path else "none")  # the field ends with its name
-
-    def _on_entered(self, value: Value) -> None:
-        if value != self._value:
-            self._value = value
-            self._effective = None
-            self.refresh()
-            self.committed.emit(value)

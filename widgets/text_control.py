@@ -6,7 +6,6 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from engine_bridge.settings.domain import Value
 from engine_bridge.settings.row import Setting
 from engine_bridge.settings.text_domain import TextDomain
 from resources.tokens import DARK, STEP_PX, Palette
@@ -38,22 +37,13 @@ class WordsControl(Control):
         self.field.set_widest(_LIST_TEXT)
         self.value_widget = self.main = self.field
         self.body = None
-        self.field.value_entered.connect(self._on_entered)
-        self.field.refused.connect(self.refused)
-        self.field.settled.connect(lambda: self.refused.emit(""))
+        self.listen_to(self.field)
         self.refresh()
 
     def refresh(self) -> None:
         """Show the list."""
         text = self.setting.domain.format(self._value)
         self.field.set_texts(text, text)
-
-    def _on_entered(self, value: Value) -> None:
-        if value != self._value:
-            self._value = value
-            self._effective = None
-            self.refresh()
-            self.committed.emit(value)
 
 
 class TextControl(Control):

@@ -131,6 +131,8 @@ class Batcher:
         Returns:
             False if no slot is free.
         """
+        if any(slot.is_free for slot in self.slots):
+            self.settle()  # a beginning may be taken from a slot that runs
         begun = self.reuse.start(
             prepared.prompt, prepared.command.conversation_id, prepared.message_starts
         )
@@ -190,6 +192,7 @@ class Batcher:
 
         Samplers do not depend on the context and go on as if nothing had happened.
         """
+        self.settle()
         streams, old = list(self.streams), self.slots
         self._adopt(context, config, draft_context)
         seats = places(old, self.slots)

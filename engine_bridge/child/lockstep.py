@@ -81,7 +81,7 @@ class Lockstep:
         """
         context, batch, count = self._delivery.context, self._filling.batch, len(self.shares)
         # Numbers one by one: numpy's own code would be as cold as everything else.
-        token, pos = memoryview(batch.token), memoryview(batch.pos)  # type: ignore[arg-type]
+        token, pos = batch.token.data, batch.pos.data
         while True:
             begin_ns = guard.enter(context, expected_s)
             code = context.decode(batch, count)

@@ -137,10 +137,9 @@ class Reports:
             return
         if not is_quiet:
             self._quiet_since_ns = now_ns
-            if not self._is_wanted_elsewhere.is_set():
-                self._is_wanted_elsewhere.set()
+            self._is_wanted_elsewhere.set()
         threads, _ = threads_of(config)
-        peak = self._peaks.get(threads) or self._peaks.setdefault(threads, _Peak())
+        peak = self._peaks.setdefault(threads, _Peak())
         if threads != self._threads:
             self._threads = threads
             self._peak_due_ns = 0

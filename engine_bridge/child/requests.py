@@ -97,8 +97,8 @@ class Requests:
     def gathering_s(self) -> float:
         """Seconds to wait for prompts that are about to be ready, so that the first step has them.
 
-        A step costs nearly the same for one prompt as for several short ones, so those that came
-        a moment later would wait for a whole step, and then take another.
+        On a GPU a step costs nearly the same for one short prompt as for several; everywhere those
+        that came a moment later would wait for a whole step before anything of them is read.
         """
         if not self._preparing:
             return 0.0

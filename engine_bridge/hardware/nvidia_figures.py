@@ -7,7 +7,7 @@ comes from GPM, where a board has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 import pynvml
 
@@ -16,6 +16,8 @@ from engine_bridge.hardware.nvidia_throttle import held_back
 from engine_bridge.hardware.nvml import LOST, Nvml, why_not
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
+
+_AnswerT = TypeVar("_AnswerT")
 
 # NVML's integers have no other way to say that they are none.
 _NOT_AVAILABLE = 0xFFFF_FFFF
@@ -87,7 +89,7 @@ class FigureReader:
             except pynvml.NVMLError:
                 return  # the board is gone, and its samples with it
 
-    def _ask(self, question: Callable[[], Any], *names: str) -> Any:  # noqa: ANN401
+    def _ask(self, question: Callable[[], _AnswerT], *names: str) -> _AnswerT | None:
         """The answer; None with a reason under ``names`` where there is none."""
         try:
             answer = question()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import pynvml
 
@@ -34,8 +33,8 @@ class Gpm:
         self.refused: dict[str, str] = {}
         self._nvml = nvml
         self._handle = handle
-        self._newest: Any = None
-        self._spare: Any = None
+        self._newest: object | None = None
+        self._spare: object | None = None
 
     def read(self) -> Mapping[str, float]:
         """Means since the last reading: ``dram`` a share, the two of PCIe bytes per second.
@@ -61,7 +60,7 @@ class Gpm:
             if sample is not None:
                 self._nvml.nvmlGpmSampleFree(sample)
 
-    def _between(self, before: Any, after: Any) -> Mapping[str, float]:  # noqa: ANN401
+    def _between(self, before: object, after: object) -> Mapping[str, float]:
         asked = pynvml.c_nvmlGpmMetricsGet_t()
         asked.version = pynvml.NVML_GPM_METRICS_GET_VERSION
         asked.numMetrics = len(_FIGURES)

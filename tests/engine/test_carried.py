@@ -15,9 +15,8 @@ from engine_bridge.protocol import (
 )
 from tests import models
 from tests.engine.harness import InProcess, random_tokens, tiny_config
-from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.engine.tiny_window import write_tiny_window
-from tests.tiny_model import TinyLlama, TinyMamba, write_tiny_llama, write_tiny_mamba
+from tests.tiny_model import TinyLlama, write_tiny_llama
 
 pytestmark = pytest.mark.engine
 _EXACT = {"cache_type_k": "f32", "cache_type_v": "f32", "flash_attn": "off"}
@@ -95,21 +94,6 @@ def test_that_a_text_that_no_longer_fits_is_left_behind(
     assert desk.answer(random_tokens(60), conversation="a", max_new_tok=5, ignore_eog=True)
 
 
-@pytest.fixture(scope="module", params=["llama", "window", "mamba", "hybrid"])
-def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of each kind of memory."""
-    file = tmp_path_factory.mktemp("models") / f"{request.param}.gguf"
-    match request.param:
-        case "llama":
-            return write_tiny_llama(file, TinyLlama(vocab_tok=512))
-        case "window":
-            return write_tiny_window(file)
-        case "mamba":
-            return write_tiny_mamba(file, TinyMamba(vocab_tok=512))
-        case _:
-            return write_tiny_hybrid(file, TinyHybrid(seed=1))
-
-
 def asked(desk: InProcess, prompt: list[int], conversation: str) -> tuple[str, RequestStarted]:
     number = desk.ask(prompt, conversation=conversation, max_new_tok=12, ignore_eog=True)
     desk.finished(number)
@@ -127,10 +111,10 @@ def text_of(desk: InProcess, slot: int) -> list[int]:
     ids=str,
 )
 def test_that_checkpoints_and_kept_prompts_come_along(
-    desk: InProcess, path: Path, change: dict[str, object]
+    desk: InProcess, memory_path: Path, change: dict[str, object]
 ) -> None:
     """Two hold slots and one is kept in RAM; each goes back to where its first turn ended."""
-    config = tiny_config(path, slots=2, batch_tok=128, ubatch_tok=64)
+    config = tiny_config(memory_path, slots=2, batch_tok=128, ubatch_tok=64)
     desk.load(config)
     histories = {}
     for seed, name in enumerate("abc"):
@@ -228,9 +212,9 @@ def test_that_a_text_that_is_too_long_now_comes_back_with_the_room(
 
 
 def test_that_what_cannot_come_along_is_said_to_be_lost_by_the_setting(
-    desk: InProcess, path: Path
+    desk: InProcess, memory_path: Path
 ) -> None:
-    config = tiny_config(path, slots=2, batch_tok=128, ubatch_tok=64)
+    config = tiny_config(memory_path, slots=2, batch_tok=128, ubatch_tok=64)
     desk.load(config)
     for seed in (1, 2, 3):
         asked(desk, random_tokens(140, seed=seed), f"conversation {seed}")

@@ -11,29 +11,11 @@ from engine_bridge.child.loader import LoadJob, RoomWanted
 from engine_bridge.protocol import Applied, RequestStarted, TokensDelivered, Unloaded
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.harness import InProcess, random_tokens, tiny_config
-from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
-from tests.engine.tiny_window import write_tiny_window
-from tests.tiny_model import TinyLlama, TinyMamba, write_tiny_llama, write_tiny_mamba
 
 pytestmark = pytest.mark.engine
 TEXTS = {name: random_tokens(150, seed=seed) for seed, name in enumerate("abc")}
 MORE = random_tokens(60, seed=7)
 RELOAD: dict[str, object] = {"load_mode": "none"}
-
-
-@pytest.fixture(scope="module", params=["llama", "window", "mamba", "hybrid"])
-def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of each kind of memory."""
-    file = tmp_path_factory.mktemp("models") / f"{request.param}.gguf"
-    match request.param:
-        case "llama":
-            return write_tiny_llama(file, TinyLlama(vocab_tok=512))
-        case "window":
-            return write_tiny_window(file)
-        case "mamba":
-            return write_tiny_mamba(file, TinyMamba(vocab_tok=512))
-        case _:
-            return write_tiny_hybrid(file, TinyHybrid(seed=1))
 
 
 def config_of(path: Path) -> EngineConfig:
@@ -54,10 +36,10 @@ def reloaded(desk: InProcess, config: EngineConfig) -> None:
 
 @pytest.mark.parametrize("more", [{}, {"slots": 3}, {"slots": 1, "kv_unified": True}], ids=str)
 def test_that_conversations_go_on_after_a_reload(
-    desk: InProcess, path: Path, more: dict[str, object]
+    desk: InProcess, memory_path: Path, more: dict[str, object]
 ) -> None:
     """Two of them hold slots, one is kept in RAM."""
-    config = config_of(path)
+    config = config_of(memory_path)
     desk.load(config)
     for name, text in TEXTS.items():
         desk.answer(text, conversation=name, max_new_tok=0)

@@ -15,28 +15,11 @@ from engine_bridge.protocol import Applied, Forget, TokensDelivered
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 from tests.engine.harness import InProcess, random_tokens, tiny_config
-from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.engine.tiny_window import write_tiny_window
-from tests.tiny_model import TinyLlama, TinyMamba, write_tiny_llama, write_tiny_mamba
 
 pytestmark = pytest.mark.engine
 TEXTS = {name: random_tokens(200, seed=seed) for seed, name in enumerate("abcd")}
 _MIB = 1 << 20
-
-
-@pytest.fixture(scope="module", params=["llama", "window", "mamba", "hybrid"])
-def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of each kind of memory."""
-    file = tmp_path_factory.mktemp("models") / f"{request.param}.gguf"
-    match request.param:
-        case "llama":
-            return write_tiny_llama(file, TinyLlama(vocab_tok=512))
-        case "window":
-            return write_tiny_window(file)
-        case "mamba":
-            return write_tiny_mamba(file, TinyMamba(vocab_tok=512))
-        case _:
-            return write_tiny_hybrid(file, TinyHybrid(seed=1))
 
 
 def config_of(path: Path, **values: object) -> EngineConfig:
@@ -66,37 +49,37 @@ def text_of(desk: InProcess, slot: int) -> list[int]:
 
 @pytest.mark.parametrize("is_unified", [False, True])
 def test_that_a_conversation_that_lost_its_slot_comes_back(
-    desk: InProcess, path: Path, is_unified: bool
+    desk: InProcess, memory_path: Path, is_unified: bool
 ) -> None:
-    desk.load(config_of(path, kv_unified=is_unified))
+    desk.load(config_of(memory_path, kv_unified=is_unified))
     asked(desk, TEXTS["a"], "a")
     second = [*text_of(desk, 0), *random_tokens(30, seed=9)]
     asked(desk, TEXTS["b"], "b")
     answer, reused, reason = asked(desk, second, "a")
     assert reused == len(second) - 30
     assert reason == ""
-    desk.load(config_of(path, cache_prompt=False))
+    desk.load(config_of(memory_path, cache_prompt=False))
     assert asked(desk, second, "a")[0] == answer
 
 
 @pytest.mark.parametrize("is_unified", [False, True])
 def test_that_another_slot_gives_what_it_holds_while_it_works(
-    desk: InProcess, path: Path, is_unified: bool
+    desk: InProcess, memory_path: Path, is_unified: bool
 ) -> None:
-    desk.load(config_of(path, kv_unified=is_unified, slots=2))
+    desk.load(config_of(memory_path, kv_unified=is_unified, slots=2))
     first = desk.ask(TEXTS["a"], conversation="a", max_new_tok=250, ignore_eog=True)
     desk.until(lambda: len(desk.batcher.streams) == 1 and desk.batcher.streams[0].new_tok > 20)
     branch = text_of(desk, 0) + random_tokens(40, seed=8)
     answer, reused, _ = asked(desk, branch, "b")
     # A state has moved on since, and goes back to the prompt's checkpoint.
-    keeps_state = path.stem in ("mamba", "hybrid")
+    keeps_state = memory_path.stem in ("mamba", "hybrid")
     expected = {196} if keeps_state else {len(branch) - 40}
-    if path.stem == "window":  # it may have moved on meanwhile
+    if memory_path.stem == "window":  # it may have moved on meanwhile
         expected.add(196)
     assert reused in expected
     desk.finished(first)
     beginning = desk.text(first)
-    desk.load(config_of(path, cache_prompt=False))
+    desk.load(config_of(memory_path, cache_prompt=False))
     assert asked(desk, branch, "b")[0] == answer
     assert asked(desk, TEXTS["a"], "a", 250)[0] == beginning, "who gave goes on undisturbed"
 
@@ -123,17 +106,17 @@ def test_that_slots_of_one_pool_share_cells(desk: InProcess, few_words_path: Pat
 
 @pytest.mark.parametrize("is_unified", [False, True])
 def test_that_a_new_conversation_has_what_it_begins_with_and_robs_nobody(
-    desk: InProcess, path: Path, is_unified: bool
+    desk: InProcess, memory_path: Path, is_unified: bool
 ) -> None:
     """Whether its beginning is copied, or it takes the slot and what was there is kept."""
-    desk.load(config_of(path, slots=2, kv_unified=is_unified))
+    desk.load(config_of(memory_path, slots=2, kv_unified=is_unified))
     asked(desk, TEXTS["a"], "a", 1)
     other = [*TEXTS["a"][:150], *random_tokens(50, seed=6)]
     answer, reused, _ = asked(desk, other, "b")
     # A state goes back to a checkpoint only.
-    assert reused == (132 if path.stem in ("mamba", "hybrid") else 150)
+    assert reused == (132 if memory_path.stem in ("mamba", "hybrid") else 150)
     assert asked(desk, [*TEXTS["a"], 301, 302], "a", 1)[1] == 200
-    desk.load(config_of(path, cache_prompt=False))
+    desk.load(config_of(memory_path, cache_prompt=False))
     assert asked(desk, other, "b")[0] == answer
 
 
@@ -293,9 +276,9 @@ def test_that_a_kept_text_outlives_a_longer_context(desk: InProcess, few_words_p
     assert asked(desk, TEXTS["a"], "a")[1] == 199
 
 
-def test_that_others_go_on_while_texts_come_and_go(desk: InProcess, path: Path) -> None:
+def test_that_others_go_on_while_texts_come_and_go(desk: InProcess, memory_path: Path) -> None:
     """Two streams decode while a third conversation is put back into the last slot."""
-    desk.load(config_of(path, slots=3))
+    desk.load(config_of(memory_path, slots=3))
     asked(desk, TEXTS["c"], "c")
     asked(desk, TEXTS["d"], "d")
     ids = [
@@ -305,7 +288,7 @@ def test_that_others_go_on_while_texts_come_and_go(desk: InProcess, path: Path) 
     whole = asked(desk, TEXTS["c"], "c")[0]
     assert len(desk.batcher.streams) == 2
     answers = [desk.finished(number) and desk.text(number) for number in ids]
-    desk.load(config_of(path, cache_prompt=False))
+    desk.load(config_of(memory_path, cache_prompt=False))
     assert asked(desk, TEXTS["c"], "c")[0] == whole
     assert [asked(desk, TEXTS[name], name, 100)[0] for name in "ab"] == answers
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish
 
 _LOUDNESS = {"token_embd": 1.0, "out_proj": 0.04, "attn_output": 0.04}
 
@@ -82,8 +82,4 @@ def write_tiny_hybrid(path: Path, shape: TinyHybrid | None = None) -> Path:
             add(f"{block}.shortconv.conv", shape.width, shape.conv)
             add(f"{block}.shortconv.in_proj", 3 * shape.width, shape.width)
             add(f"{block}.shortconv.out_proj", shape.width, shape.width)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)

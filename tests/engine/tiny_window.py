@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
-import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish, weight_adder
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,7 @@ def write_tiny_window(path: Path, shape: TinyWindow | None = None) -> Path:
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_sliding_window(shape.window_tok)
     add_vocabulary(writer, shape.vocab, shape.chat_template)
-    random = np.random.default_rng(shape.seed)
-
-    def add(name: str, *rows_first: int) -> None:
-        values = np.ones(rows_first, dtype=np.float32)
-        if len(rows_first) > 1:
-            values = random.standard_normal(rows_first, dtype=np.float32)
-            values /= np.float32(rows_first[-1] ** 0.5)
-        writer.add_tensor(f"{name}.weight", values)
-
+    add = weight_adder(writer, shape.seed)
     add("token_embd", shape.vocab, shape.width)
     add("output", shape.vocab, shape.width)
     add("output_norm", shape.width)
@@ -68,8 +59,4 @@ def write_tiny_window(path: Path, shape: TinyWindow | None = None) -> Path:
         add(f"{block}.ffn_gate", shape.ffn, shape.width)
         add(f"{block}.ffn_up", shape.ffn, shape.width)
         add(f"{block}.ffn_down", shape.width, shape.ffn)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import gguf
-import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish, weight_adder
 
 
 @dataclass(frozen=True)
@@ -58,26 +57,14 @@ def write_tiny_deepseek2(path: Path, shape: TinyDeepseek2 | None = None) -> Path
     writer = gguf.GGUFWriter(path, "deepseek2")
     _add_header(writer, shape)
     add_vocabulary(writer, shape.vocab, "")
-    random = np.random.default_rng(shape.seed)
-
-    def add(name: str, *rows_first: int) -> None:
-        values = np.ones(rows_first, dtype=np.float32)
-        if len(rows_first) > 1:
-            values = random.standard_normal(rows_first, dtype=np.float32)
-            values /= np.float32(rows_first[-1] ** 0.5)
-        writer.add_tensor(f"{name}.weight", values)
-
+    add = weight_adder(writer, shape.seed)
     add("token_embd", shape.vocab, shape.width)
     add("output_norm", shape.width)
     add("output", shape.vocab, shape.width)
     for layer in range(shape.layers):
         _add_attention(add, f"blk.{layer}", shape)
         _add_ffn(add, f"blk.{layer}", shape, is_dense=layer == 0)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)
 
 
 def _add_header(writer: Any, shape: TinyDeepseek2) -> None:

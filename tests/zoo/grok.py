@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
-import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish, weight_adder
 
 
 @dataclass(frozen=True)
@@ -54,15 +53,7 @@ def write_tiny_grok(path: Path, shape: TinyGrok | None = None) -> Path:
     writer.add_rope_dimension_count(head_dim)
     writer.add_layer_norm_rms_eps(1e-5)
     add_vocabulary(writer, shape.vocab, "")
-    random = np.random.default_rng(shape.seed)
-
-    def add(name: str, *rows_first: int) -> None:
-        values = np.ones(rows_first, dtype=np.float32)
-        if len(rows_first) > 1:
-            values = random.standard_normal(rows_first, dtype=np.float32)
-            values /= np.float32(rows_first[-1] ** 0.5)
-        writer.add_tensor(f"{name}.weight", values)
-
+    add = weight_adder(writer, shape.seed)
     add("token_embd", shape.vocab, shape.width)
     add("output_norm", shape.width)
     add("output", shape.vocab, shape.width)
@@ -78,8 +69,4 @@ def write_tiny_grok(path: Path, shape: TinyGrok | None = None) -> Path:
         add(f"{block}.ffn_gate_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_up_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_down_exps", shape.experts, shape.width, shape.expert_ffn)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)

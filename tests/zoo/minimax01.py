@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
-import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish, weight_adder
 
 
 @dataclass(frozen=True)
@@ -60,15 +59,7 @@ def write_tiny_minimax01(path: Path, shape: TinyMinimax01 | None = None) -> Path
     writer.add_float32("minimax-01.residual_scale", 1.0)
     writer.add_uint32("minimax-01.full_attention_interval", 2)
     add_vocabulary(writer, shape.vocab, "")
-    random = np.random.default_rng(shape.seed)
-
-    def add(name: str, *rows_first: int) -> None:
-        values = np.ones(rows_first, dtype=np.float32)
-        if len(rows_first) > 1:
-            values = random.standard_normal(rows_first, dtype=np.float32)
-            values /= np.float32(rows_first[-1] ** 0.5)
-        writer.add_tensor(f"{name}.weight", values)
-
+    add = weight_adder(writer, shape.seed)
     add("token_embd", shape.vocab, shape.width)
     add("output_norm", shape.width)
     add("output", shape.vocab, shape.width)
@@ -89,8 +80,4 @@ def write_tiny_minimax01(path: Path, shape: TinyMinimax01 | None = None) -> Path
         add(f"{block}.ffn_gate_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_up_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_down_exps", shape.experts, shape.width, shape.expert_ffn)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)

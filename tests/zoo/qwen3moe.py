@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gguf
-import numpy as np
 
-from tests.tiny_model import add_vocabulary
+from tests.tiny_model import add_vocabulary, finish, weight_adder
 
 
 @dataclass(frozen=True)
@@ -67,35 +66,23 @@ def write_tiny_qwen3moe(path: Path, shape: TinyQwen3Moe | None = None) -> Path:
     else:
         writer.add_vocab_size(shape.vocab)
         writer.add_tokenizer_model("none")
-    random = np.random.default_rng(shape.seed)
-
-    def add(name: str, *rows_first: int) -> None:
-        weights = random.standard_normal(rows_first, dtype=np.float32) / np.sqrt(rows_first[-1])
-        writer.add_tensor(f"{name}.weight", weights.astype(np.float32))
-
-    def add_norm(name: str, length: int) -> None:
-        writer.add_tensor(f"{name}.weight", np.ones(length, np.float32))
-
+    add = weight_adder(writer, shape.seed)
     add("token_embd", shape.vocab, shape.width)
-    add_norm("output_norm", shape.width)
+    add("output_norm", shape.width)
     add("output", shape.vocab, shape.width)
     query, keys = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     for layer in range(shape.layers):
         block = f"blk.{layer}"
-        add_norm(f"{block}.attn_norm", shape.width)
+        add(f"{block}.attn_norm", shape.width)
         add(f"{block}.attn_q", query, shape.width)
         add(f"{block}.attn_k", keys, shape.width)
         add(f"{block}.attn_v", keys, shape.width)
         add(f"{block}.attn_output", shape.width, query)
-        add_norm(f"{block}.attn_q_norm", shape.head_dim)
-        add_norm(f"{block}.attn_k_norm", shape.head_dim)
-        add_norm(f"{block}.ffn_norm", shape.width)
+        add(f"{block}.attn_q_norm", shape.head_dim)
+        add(f"{block}.attn_k_norm", shape.head_dim)
+        add(f"{block}.ffn_norm", shape.width)
         add(f"{block}.ffn_gate_inp", shape.experts, shape.width)
         add(f"{block}.ffn_gate_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_up_exps", shape.experts, shape.expert_ffn, shape.width)
         add(f"{block}.ffn_down_exps", shape.experts, shape.width, shape.expert_ffn)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    return finish(writer, path)
