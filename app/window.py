@@ -32,6 +32,7 @@ from app.draft_advisor import DraftAdvisor
 from app.engine_wiring import EngineWiring
 from app.files_told import FilesTold
 from app.focus_areas import FocusAreas
+from app.gauges import Gauges
 from app.hardware_wiring import HardwareWiring
 from app.help import Help
 from app.list_wiring import ListWiring
@@ -102,6 +103,7 @@ class Window(QMainWindow):
         self.tune = TunePanel(SETTINGS)
         self.chat = ChatTabs()
         self.live = LivePanel(desk.meters)
+        self.gauges = Gauges(desk, self.live, self)
         self.command = CommandBar()
         self.conversations = ConversationList()
         self.log = LogView()
@@ -135,7 +137,7 @@ class Window(QMainWindow):
     def set_palette(self, palette: Palette) -> None:
         """Hand new colours to every widget that paints by itself."""
         for each in (
-            self.top, self.banner, self.tune, self.chat, self.live, self.command,
+            self.top, self.banner, self.tune, self.chat, self.live, self.gauges, self.command,
             self.conversations, self.log, self.docks, self.template_wiring, self.help,
             self.engine_wiring.picker, self.draft_advisor,
         ):  # fmt: skip
@@ -276,7 +278,7 @@ class Window(QMainWindow):
         self.setCentralWidget(page)
         self.setContentsMargins(PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX)
         self._add_docks()
-        self._fold = LiveFold(self, self.docks, self._middle, self.live)
+        self._fold = LiveFold(self, self.docks, self._middle, self.gauges.pages)
 
     def _add_docks(self) -> None:
         left, right, bottom = (
@@ -288,7 +290,7 @@ class Window(QMainWindow):
         for name, title, panel, area, is_shown, size_px in (
             (_LIST, "Conversations", self.conversations, left, has_room, LIST_WIDTH_PX),
             (_TUNE, "Tune", self.tune, left, True, TUNE_WIDTH_PX),
-            (LIVE, "Live", self.live, right, True, LIVE_WIDTH_PX),
+            (LIVE, "Live", self.gauges.pages, right, True, LIVE_WIDTH_PX),
             (_LOG, "Log", self.log, bottom, False, LOG_HEIGHT_PX),
         ):
             self.add_dock(name, title, panel, area, is_shown=is_shown, size_px=size_px)
@@ -341,7 +343,7 @@ class Window(QMainWindow):
         self.areas.add(_LIST, self.docks.dock(_LIST), lambda: self.conversations.view)
         self.areas.add(_TUNE, self.docks.dock(_TUNE), lambda: self.tune.rows()[0].control.main)
         self.areas.add("chat", self.chat, self._composer)
-        self.areas.add(LIVE, self.live)
+        self.areas.add(LIVE, self.gauges.pages)
         self.areas.add(_LOG, self.docks.dock(_LOG))
         self.areas.add(_COMMAND, self.docks.dock(_COMMAND))
 
