@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
+from engine_bridge.memory_room import RoomFigures
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
@@ -50,6 +51,16 @@ class Plan(_Message, frozen=True, tag="plan"):
     """Ask for the memory of ``config``; a newer request replaces an older one not yet begun."""
 
     plan_id: int
+    config: EngineConfig
+
+
+class AskRoom(_Message, frozen=True, tag="ask_room"):
+    """Ask what still fits beside ``config``; a newer request replaces an older one, begun or not.
+
+    The answer is a ``RoomFound``. A ``Plan`` goes first, also before a search that has begun.
+    """
+
+    room_id: int
     config: EngineConfig
 
 
@@ -159,6 +170,7 @@ Command: TypeAlias = (
     | CancelLoad
     | Apply
     | Plan
+    | AskRoom
     | Generate
     | Cancel
     | Forget
@@ -264,6 +276,20 @@ class PlanReady(_Message, frozen=True, tag="plan_ready"):
 
     plan_id: int
     plan: MemoryPlan
+
+
+class RoomFound(_Message, frozen=True, tag="room_found"):
+    """The answer to the newest ``AskRoom``.
+
+    Attributes:
+        room_id: Of the command.
+        room: What fits; None where it cannot be found.
+        problem: Why it cannot; None where it was.
+    """
+
+    room_id: int
+    room: RoomFigures | None = None
+    problem: Problem | None = None
 
 
 class RequestQueued(_Message, frozen=True, tag="request_queued"):
@@ -399,12 +425,21 @@ class RequestFinished(_Message, frozen=True, tag="request_finished"):
 
 
 class SlotFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """State of one slot: ``used_tok`` cells filled; ``request_id`` None when idle."""
+    """State of one slot.
+
+    Attributes:
+        slot: Index, from 0.
+        used_tok: Tokens in its cache.
+        request_id: The request it works for, None when idle.
+        conversation_id: Whose text it holds, or the empty string.
+        common_tok: The part of ``used_tok`` whose cells a slot before this one holds as well.
+    """
 
     slot: int
     used_tok: int
     request_id: int | None
     conversation_id: str
+    common_tok: int = 0
 
 
 class StepsMeasured(_Message, frozen=True, tag="steps_measured"):
@@ -594,6 +629,7 @@ Event: TypeAlias = (
     | Unloaded
     | Refused
     | PlanReady
+    | RoomFound
     | RequestQueued
     | RequestStarted
     | TokensDelivered

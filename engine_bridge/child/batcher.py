@@ -219,7 +219,9 @@ class Batcher:
         self.settle()
         busy = {stream.slot.index: stream.request_id for stream in self.streams}
         return tuple(
-            SlotFacts(slot.index, slot.cached, busy.get(slot.index), slot.conversation_id)
+            SlotFacts(
+                slot.index, slot.cached, busy.get(slot.index), slot.conversation_id, slot.common_tok
+            )
             for slot in self.slots
         )
 
@@ -317,19 +319,20 @@ class Batcher:
         if code:
             self._recover(code, shares)
             return
-        if logits is not None or not self._is_async:
+        is_waited = logits is not None or not self._is_async
+        if is_waited:
             self.pace.saw(prompt_tok, (end - begin) / 1e9, others_decoded=generating > 0)
         if self._drafting.watches:
             self._drafting.saw(self._filling.batch, shares)
-        depths = [share.stream.slot.cached for share in shares]
+        shape = self._filling.shape(shares, rows)
         best = [0] * rows
         if logits is not None and self._sampling.is_greedy:
             best = self._delivery.likeliest(shares, logits, rows)
         delivered_tok = self._delivery.hand_out(shares, best, end)
         if prompt_tok:
-            self.meter.prefilled(end - begin, prompt_tok, len(shares), delivered_tok)
+            self.meter.prefilled((begin, end), shape, prompt_tok, delivered_tok, is_waited)
         else:
-            self.meter.decoded(end - begin, depths, rows, delivered_tok)
+            self.meter.decoded(end - begin, shape, delivered_tok)
             self._begin_lockstep(shares)
 
     def _begin_lockstep(self, shares: Sequence[Share]) -> None:
@@ -351,9 +354,9 @@ class Batcher:
             self._recover(code, lockstep.shares)
         elif lockstep.token_of:
             self.settle()
-            depths = [share.stream.slot.cached for share in lockstep.shares]
+            shape = self._filling.shape(lockstep.shares, len(lockstep.shares))
             rows = self._delivery.hand_out(lockstep.shares, lockstep.token_of, lockstep.end_ns)
-            self.meter.decoded(lockstep.took_ns, depths, rows, rows)
+            self.meter.decoded(lockstep.took_ns, shape, rows)
         elif lockstep.is_over:
             self.settle()
             for share in lockstep.shares:

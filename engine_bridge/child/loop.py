@@ -27,6 +27,7 @@ from engine_bridge.child.template_check import TemplateChecker
 from engine_bridge.protocol import (
     PROTOCOL_VERSION,
     Apply,
+    AskRoom,
     Cancel,
     CancelLoad,
     CheckTemplate,
@@ -46,7 +47,7 @@ from engine_bridge.protocol import (
 class PlanTaker(Protocol):
     """What answers plans on a thread of its own; see ``planner_thread``."""
 
-    def request(self, question: Plan) -> None:
+    def request(self, question: Plan | AskRoom) -> None:
         """Answer ``question`` soon; a newer one replaces one not yet begun."""
         ...
 
@@ -55,7 +56,7 @@ class EngineLoop:
     """Runs on one thread; only ``interrupt``, ``is_busy`` and ``running`` are for others.
 
     Attributes:
-        planner: Takes ``Plan`` commands; without one they are not answered.
+        planner: Takes ``Plan`` and ``AskRoom``; without one they are not answered.
 
     Args:
         inbox: Where commands arrive.
@@ -151,7 +152,7 @@ class EngineLoop:
             case CancelLoad() | Shutdown():
                 self._changes.interrupt()
                 self._requests.interrupt(None)
-            case Plan() as question:
+            case (Plan() | AskRoom()) as question:
                 # A step that reads a prompt may last ten seconds; nobody waits so long for bytes.
                 if self.planner is not None:
                     self.planner.request(question)
@@ -170,7 +171,7 @@ class EngineLoop:
                 self._slot_files.handle(item, arrived.at_ns)
             case Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() as item:
                 self._changes.handle(item)
-            case Plan():
+            case Plan() | AskRoom():
                 pass  # the planner has it since it arrived
             case SetTemplate(template=template):
                 self._requests.set_template(template)

@@ -24,11 +24,13 @@ from engine_bridge.child.memory_failure import failure_problem, room_after
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
+from engine_bridge.child.room_search import room_beside
 from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
 from engine_bridge.gguf_file import GgufError, GgufModel, refuse_drafter
 from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.memory_fault import MemoryFault
 from engine_bridge.memory_plan import BytesByUse, EffectiveConfig, MemoryPlan
+from engine_bridge.memory_room import RoomFigures
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.config import EngineConfig
@@ -123,19 +125,12 @@ class Planner:
             OutdatedError: If nobody waits for the answer any more.
         """
         begin_s = time.perf_counter()
-        gguf = self._read(config.model_path, is_draft=is_draft)
-        problems = problems_of(config, gguf.facts)
-        draft, refused = self._read_draft(config, gguf.facts)
-        if refused is not None:
-            problems = _with_first(problems, refused)
-        for missing in _missing(config, gguf.facts):
-            problems = _with_first(problems, missing)
+        pair, problems = self._checked(config, is_draft=is_draft)
         if any(problem.severity is Severity.ERROR for problem in problems):
             seconds = time.perf_counter() - begin_s
             return MemoryPlan(BytesByUse(), (), None, False, problems, seconds)
-        memory = memory_now() if self._memory is None else self._memory()
-        room = Room(memory, running, config.fit_margin_mib)
-        pair, kept = _Pair(gguf, draft), running if keeps_model else None
+        room = self._room(config, running)
+        kept = running if keeps_model else None
         placed, shape, effective = self._placed(pair, config, room, kept)
         wanted = placed.applied_to(config)
         if failed is None:
@@ -158,8 +153,65 @@ class Planner:
             problems=problems,
             seconds=seconds,
             ways=ways if with_ways else (),
-            host_caches=host_caches_of(gguf.facts, wanted, shape),
+            host_caches=host_caches_of(pair.target.facts, wanted, shape),
         )
+
+    def room(
+        self,
+        config: EngineConfig,
+        running: MemoryPlan | None = None,
+        *,
+        keeps_model: bool = False,
+        pause: Callable[[], None] = lambda: None,
+    ) -> RoomFigures:
+        """What fits beside ``config``, with its layers where they are placed now.
+
+        Args:
+            config: Any configuration.
+            running: What the engine occupies now and would give back; None if nothing runs.
+            keeps_model: The weights that run stay where they are, as long as that fits.
+            pause: Called before each dry run of the search.
+
+        Raises:
+            PlanRefusedError: If a rule is broken, the file is no model, or the engine refuses it.
+            OutdatedError: If nobody waits for the answer any more.
+        """
+        begin_s = time.perf_counter()
+        pair, problems = self._checked(config)
+        broken = next((one for one in problems if one.severity is Severity.ERROR), None)
+        if broken is not None:
+            raise PlanRefusedError(broken)
+        room = self._room(config, running)
+        placed, _, _ = self._placed(pair, config, room, running if keeps_model else None)
+        runs = 0
+
+        def tried(candidate: EngineConfig) -> MemoryShape:
+            nonlocal runs
+            pause()
+            runs += 1
+            return self._tried(pair, candidate, room)
+
+        slots, ctx, coarse = room_beside(
+            placed.applied_to(config), pair.target.facts, room, tried
+        )
+        return RoomFigures(slots, ctx, coarse, time.perf_counter() - begin_s, runs)
+
+    def _checked(
+        self, config: EngineConfig, *, is_draft: bool = False
+    ) -> tuple[_Pair, tuple[Problem, ...]]:
+        """The models of ``config``, and all that is wrong with it before any dry run."""
+        gguf = self._read(config.model_path, is_draft=is_draft)
+        problems = problems_of(config, gguf.facts)
+        draft, refused = self._read_draft(config, gguf.facts)
+        if refused is not None:
+            problems = _with_first(problems, refused)
+        for missing in _missing(config, gguf.facts):
+            problems = _with_first(problems, missing)
+        return _Pair(gguf, draft), problems
+
+    def _room(self, config: EngineConfig, running: MemoryPlan | None) -> Room:
+        memory = memory_now() if self._memory is None else self._memory()
+        return Room(memory, running, config.fit_margin_mib)
 
     def _placed(
         self, pair: _Pair, config: EngineConfig, room: Room, kept: MemoryPlan | None
@@ -222,11 +274,7 @@ class Planner:
         """Changes with which ``config`` fits; none where the search was given up."""
 
         def tried(candidate: EngineConfig) -> MemoryShape:
-            self._stop_if_outdated()
-            try:
-                return self._run(pair, candidate, room.memory)[0]
-            except PlanRefusedError as error:
-                raise NoTrialError from error
+            return self._tried(pair, candidate, room)
 
         facts = pair.target.facts
         try:
@@ -236,6 +284,14 @@ class Planner:
         except OutdatedError:
             return ()
         return (nearest,) if nearest else ()
+
+    def _tried(self, pair: _Pair, candidate: EngineConfig, room: Room) -> MemoryShape:
+        """A dry run of a search, which goes on where the engine refuses one of them."""
+        self._stop_if_outdated()
+        try:
+            return self._run(pair, candidate, room.memory)[0]
+        except PlanRefusedError as error:
+            raise NoTrialError from error
 
     def _stop_if_outdated(self) -> None:
         if self._is_outdated():

@@ -1,4 +1,4 @@
-"""When to plan: the newest question, seldom while streams run, never before them.
+"""When to plan: the newest question, seldom while streams run, never before them; then what fits.
 
 Knows threads and time; what a plan says is ``planner``'s.
 """
@@ -25,8 +25,9 @@ from engine_bridge.child.planner import OutdatedError, Planner, PlanRefusedError
 from engine_bridge.child.stranger import Look, of_overrides
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.memory_room import RoomFigures
 from engine_bridge.own_failure import end_of, innocent_sentence, overdue_sentence
-from engine_bridge.protocol import Event, Plan, PlanReady, Refused
+from engine_bridge.protocol import AskRoom, Event, Plan, PlanReady, Refused, RoomFound
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import keeps_model
 from engine_bridge.settings.rules import Problem
@@ -60,12 +61,18 @@ _CHANGED = (
     "TuneDeck was changed on the disk while it runs, so memory can no longer be predicted. Close "
     "it and start it again; your chats are kept."
 )
+_NOT_HERE = Problem(
+    (),
+    "What fits is known once this change is applied: what is new to the engine is planned in a "
+    "process of its own, one question at a time.",
+)
 
 
 class PlannerThread:
     """Answers ``Plan`` commands with ``PlanReady`` or ``Refused`` on a thread of its own.
 
-    A question replaces an older one that is not yet begun; that one is never answered. The models
+    A question replaces an older one that is not yet begun; that one is never answered. What fits
+    (``AskRoom``) is many dry runs: a plan goes before it, and it begins anew after that. The models
     that are loaded are planned here; any other file is a stranger and is planned in a process that
     may die of it.
     """
@@ -89,23 +96,29 @@ class PlannerThread:
         self._running = running
         self._changed = threading.Condition()
         self._waiting: Plan | None = None
+        self._room_waiting: AskRoom | None = None
+        self._is_searching = False
+        self._run_s = -_LEAST_INTERVAL_S
         self._is_stopping = False
         self._stranger: subprocess.Popen[bytes] | None = None
         self._look = Look()
         self._thread = threading.Thread(target=self._work, name="planner", daemon=True)
         self._thread.start()
 
-    def request(self, question: Plan) -> None:
+    def request(self, question: Plan | AskRoom) -> None:
         """Ask; returns at once."""
         with self._changed:
-            self._waiting = question
+            if isinstance(question, AskRoom):
+                self._room_waiting = question
+            else:
+                self._waiting = question
             self._changed.notify()
 
     def stop(self) -> None:
         """End the thread, a plan under way included; what was asked is not answered any more."""
         with self._changed:
             self._is_stopping = True
-            self._waiting = None
+            self._waiting = self._room_waiting = None
             if self._stranger is not None:
                 self._stranger.kill()
             self._look.stop()
@@ -119,48 +132,83 @@ class PlannerThread:
         try:
             while (question := self._next(begun_s)) is not None:
                 begun_s = time.monotonic()
+                self._is_searching = isinstance(question, AskRoom)
                 event = self._answer(planner, question)
                 if event is not None and not self._is_stopping:
                     self._sink(event)
         finally:
             planner.close()
 
-    def _next(self, begun_s: float) -> Plan | None:
+    def _next(self, begun_s: float) -> Plan | AskRoom | None:
         """Wait for a question, and while streams run for its time; None at the end."""
         with self._changed:
             while not self._is_stopping:
                 rest_s = begun_s + _LEAST_INTERVAL_S - time.monotonic()
-                if self._waiting is None:
+                if self._waiting is None and self._room_waiting is None:
                     self._changed.wait()
                 elif rest_s > 0 and self._is_busy():
                     self._changed.wait(rest_s)
-                else:
+                elif self._waiting is not None:
                     question, self._waiting = self._waiting, None
                     return question
+                else:
+                    search, self._room_waiting = self._room_waiting, None
+                    return search
         return None
 
     def _is_outdated(self) -> bool:
         """Whether a newer question waits, so that a long search for this one is given up."""
-        return self._is_stopping or self._waiting is not None
+        is_plan_waiting = self._waiting is not None
+        is_newer_waiting = self._is_searching and self._room_waiting is not None
+        return self._is_stopping or is_plan_waiting or is_newer_waiting
 
-    def _answer(self, planner: Planner, question: Plan) -> Event | None:
+    def _pause(self) -> None:
+        """Before a dry run of a search: while streams run as seldom as plans."""
+        with self._changed:
+            while not self._is_outdated() and self._is_busy():
+                rest_s = self._run_s + _LEAST_INTERVAL_S - time.monotonic()
+                if rest_s <= 0:
+                    break
+                self._changed.wait(rest_s)
+            self._run_s = time.monotonic()
+
+    def _answer(self, planner: Planner, question: Plan | AskRoom) -> Event | None:
         try:
-            running = self._running()
-            config = question.config
-            keeps = running.config is not None and keeps_model(running.config, config)
-            if self._may_be_planned_here(config, running):
-                plan = planner.plan(config, running.memory, keeps_model=keeps)
-            else:
-                plan = self._plan_stranger(Request(config, running.memory, keeps_model=keeps))
+            if isinstance(question, AskRoom):
+                return RoomFound(question.room_id, self._room(planner, question.config))
+            return PlanReady(question.plan_id, self._plan(planner, question.config))
         except OutdatedError:
+            self._take_up_later(question)
             return None
         except PlanRefusedError as refused:
-            return Refused("plan", question.plan_id, refused.problem)
+            problem = refused.problem
         except Exception as error:  # a mistake of ours must not end all planning
             traceback.print_exc()
             problem = Problem((), f"Planning failed by a mistake in TuneDeck: {error!r}.")
-            return Refused("plan", question.plan_id, problem)
-        return PlanReady(question.plan_id, plan)
+        if isinstance(question, AskRoom):
+            return RoomFound(question.room_id, problem=problem)
+        return Refused("plan", question.plan_id, problem)
+
+    def _plan(self, planner: Planner, config: EngineConfig) -> MemoryPlan:
+        running = self._running()
+        keeps = running.config is not None and keeps_model(running.config, config)
+        if self._may_be_planned_here(config, running):
+            return planner.plan(config, running.memory, keeps_model=keeps)
+        return self._plan_stranger(Request(config, running.memory, keeps_model=keeps))
+
+    def _room(self, planner: Planner, config: EngineConfig) -> RoomFigures:
+        running = self._running()
+        keeps = running.config is not None and keeps_model(running.config, config)
+        if not self._may_be_planned_here(config, running):
+            raise PlanRefusedError(_NOT_HERE)
+        return planner.room(config, running.memory, keeps_model=keeps, pause=self._pause)
+
+    def _take_up_later(self, question: Plan | AskRoom) -> None:
+        """A search that made way for a plan begins anew, unless a newer one waits."""
+        with self._changed:
+            is_wanted = not self._is_stopping and self._room_waiting is None
+            if is_wanted and isinstance(question, AskRoom):
+                self._room_waiting = question
 
     def _may_be_planned_here(self, config: EngineConfig, running: Running) -> bool:
         """Whether nothing of ``config`` is new to this process; a stranger on workers is looked at.

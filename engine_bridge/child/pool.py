@@ -90,14 +90,6 @@ class Pool:
         return True
 
     def _free_tok(self) -> int:
-        free = self._context.ctx_tok - sum([slot.cached for slot in self._slots])
-        for slot in self._slots:
-            if slot.shared:
-                # Cells that a slot before this one holds as well are counted there.
-                before = [
-                    min(tokens, slot.cached, other.cached)
-                    for other, tokens in slot.shared.items()
-                    if other.index < slot.index
-                ]
-                free += max(before, default=0)
-        return free
+        # Cells that a slot before this one holds as well are counted there.
+        held = sum([slot.cached - slot.common_tok for slot in self._slots])
+        return self._context.ctx_tok - held

@@ -107,6 +107,18 @@ class Slot:
         """What its checkpoints take in host memory."""
         return sum(point.state.nbytes for point in self.checkpoints)
 
+    @property
+    def common_tok(self) -> int:
+        """Tokens in the cache whose cells a slot before this one holds as well."""
+        if not self.shared:
+            return 0
+        before = [
+            min(tokens, self.cached, other.cached)
+            for other, tokens in self.shared.items()
+            if other.index < self.index
+        ]
+        return max(before, default=0)
+
     def match(self, prompt: NDArray[np.int32]) -> int:
         """Tokens at the beginning that ``prompt`` and the cache have in common."""
         return common_prefix(self.tokens[: self.cached], prompt)

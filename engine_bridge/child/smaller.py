@@ -65,7 +65,7 @@ def ways_that_fit(
         try_out: Makes dry runs; may raise ``NoTrialError``.
     """
     search = _Search(config, facts, room, try_out)
-    ways = [search.find(), search.with_one_change(_coarser_caches)]
+    ways = [search.find(), search.with_one_change(coarser_caches)]
     ways.append(search.with_one_change(_fewer_slots))
     return tuple(way for place, way in enumerate(ways) if way and way not in ways[:place])
 
@@ -110,7 +110,7 @@ class _Search:
         """Ever smaller configurations, the first as it was asked for."""
         rung = self._config
         yield rung
-        for change in (_coarser_caches, *[_fewer_slots] * 8, _smaller_ubatch, _no_draft):
+        for change in (coarser_caches, *[_fewer_slots] * 8, _smaller_ubatch, _no_draft):
             if values := change(rung):
                 smaller = rung.with_values(values)
                 if not errors_of(smaller, self._facts):
@@ -194,8 +194,8 @@ class _Search:
         return self._tried[config]
 
 
-def _coarser_caches(config: EngineConfig) -> dict[str, object]:
-    """q8_0 for the caches that are finer."""
+def coarser_caches(config: EngineConfig) -> dict[str, object]:
+    """The change to q8_0 of the caches that are finer, and what it needs; empty without any."""
     coarse = CACHE_TYPES[_COARSE].bits_per_value
     values: dict[str, object] = {
         key: _COARSE
