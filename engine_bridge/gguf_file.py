@@ -155,18 +155,46 @@ def weight_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightRea
     Embeddings are looked up by row and do not count, unless the token embedding is also the output
     (no ``output.weight``). Layers that only predict further tokens (MTP) do not count.
     """
-    kept = {tensor.name: tensor.bytes for tensor in tensors}
-    looked_up = _LOOKED_UP if "output.weight" in kept else _LOOKED_UP - {"token_embd.weight"}
-    shared_bytes = expert_bytes = 0
-    for name, size in kept.items():
+    kept = {tensor.name: tensor for tensor in tensors}
+    output = kept.get("output.weight") or kept.get("token_embd.weight")
+    experts, shared = list[TensorFacts](), list[TensorFacts]()
+    for name, tensor in kept.items():
         block = _BLOCK_TENSOR.match(name)
-        if name in looked_up or (block and int(block[1]) >= facts.layers):
+        if name in _LOOKED_UP or tensor is output or (block and int(block[1]) >= facts.layers):
             continue
-        if facts.experts and _EXPERT_TENSOR.search(name):
-            expert_bytes += size
-        else:
-            shared_bytes += size
-    return WeightReads(shared_bytes, expert_bytes, facts.experts, facts.experts_used)
+        (experts if _is_expert(tensor, facts) else shared).append(tensor)
+    return _reads(shared, experts, output, facts)
+
+
+def _is_expert(tensor: TensorFacts, facts: ModelFacts) -> bool:
+    return facts.experts > 0 and _EXPERT_TENSOR.search(tensor.name) is not None
+
+
+def _reads(
+    shared: Iterable[TensorFacts],
+    experts: Iterable[TensorFacts],
+    output: TensorFacts | None,
+    facts: ModelFacts,
+    layers: int = 1,
+) -> WeightReads:
+    """What ``layers`` that take turns read and compute, each with the same ``output`` behind it."""
+    shared, experts = list(shared), list(experts)
+    output_bytes = 0 if output is None else output.bytes
+    used = facts.experts_used / facts.experts if facts.experts else 0.0
+    return WeightReads(
+        shared_bytes=sum(tensor.bytes for tensor in shared) // layers + output_bytes,
+        expert_bytes=sum(tensor.bytes for tensor in experts) // layers,
+        experts=facts.experts,
+        experts_used=facts.experts_used,
+        output_bytes=output_bytes,
+        body_parameters=(_parameters(shared) + used * _parameters(experts)) / layers,
+        output_parameters=0 if output is None else output.elements,
+    )
+
+
+def _parameters(tensors: Iterable[TensorFacts]) -> int:
+    """Weights of matrices; what a norm or a bias costs is nothing beside them."""
+    return sum(tensor.elements for tensor in tensors if len(tensor.shape) > 1)
 
 
 def guess_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightReads:
@@ -174,21 +202,20 @@ def guess_reads(tensors: Iterable[TensorFacts], facts: ModelFacts) -> WeightRead
 
     The layer itself and the output, its own where it has one (src/models/qwen35.cpp, graph_mtp).
     """
-    kept = {tensor.name: tensor.bytes for tensor in tensors}
-    own = {
-        name: size
-        for name, size in kept.items()
+    kept = {tensor.name: tensor for tensor in tensors}
+    own = [
+        tensor
+        for name, tensor in kept.items()
         if (block := _BLOCK_TENSOR.match(name)) and int(block[1]) >= facts.layers
-    }
-    layer_bytes = sum(size for name, size in own.items() if not name.endswith(_LOOKED_UP_GUESSES))
-    expert_bytes = 0
-    if facts.experts:
-        expert_bytes = sum(size for name, size in own.items() if _EXPERT_TENSOR.search(name))
-    layers = max(1, facts.nextn_layers)
-    shared_bytes = (layer_bytes - expert_bytes) // layers
-    if not any(name.endswith(_OWN_OUTPUT) for name in own):
-        shared_bytes += kept.get("output.weight", kept.get("token_embd.weight", 0))
-    return WeightReads(shared_bytes, expert_bytes // layers, facts.experts, facts.experts_used)
+    ]
+    beside = (_LOOKED_UP_GUESSES, _OWN_OUTPUT)
+    read = [tensor for tensor in own if not tensor.name.endswith(beside)]
+    experts = [tensor for tensor in read if _is_expert(tensor, facts)]
+    shared = [tensor for tensor in read if not _is_expert(tensor, facts)]
+    output = next((tensor for tensor in own if tensor.name.endswith(_OWN_OUTPUT)), None)
+    if output is None:
+        output = kept.get("output.weight") or kept.get("token_embd.weight")
+    return _reads(shared, experts, output, facts, max(1, facts.nextn_layers))
 
 
 def decode_weight_bytes(tensors: Iterable[TensorFacts], facts: ModelFacts) -> int:

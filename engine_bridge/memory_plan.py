@@ -118,6 +118,8 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         host_caches: Host memory that prompt caches may take beside all that, at most. They take it
             as conversations come and only while there is room, so ``fits`` does not count it.
         host_kept: What kept prompts hold of it now; it is given back where it is needed.
+        weights_read: Bytes of the model's weights that steps read, each once and every expert
+            counted; tables of which a step looks up a row are not among them. 0 where not known.
     """
 
     bytes: BytesByUse
@@ -129,6 +131,7 @@ class MemoryPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ways: tuple[dict[str, Value], ...] = ()
     host_caches: int = 0
     host_kept: int = 0
+    weights_read: int = 0
 
 
 def moves_weights(before: EffectiveConfig, after: EffectiveConfig | None) -> bool:

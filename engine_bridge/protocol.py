@@ -16,6 +16,7 @@ from engine_bridge.memory_room import RoomFigures
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
+from engine_bridge.step_work import StepWork
 
 PROTOCOL_VERSION = 2
 # Number of an ``Applied`` that answers no command: a model that had to make room is back.
@@ -459,6 +460,7 @@ class StepsMeasured(_Message, frozen=True, tag="steps_measured"):
         longest_step_s: Longest step.
         streams: Streams that generated in the last step.
         slots: State of every slot.
+        work: What the steps read and computed, by what they were for.
     """
 
     begin_ns: int
@@ -474,6 +476,7 @@ class StepsMeasured(_Message, frozen=True, tag="steps_measured"):
     longest_step_s: float
     streams: int
     slots: tuple[SlotFacts, ...]
+    work: tuple[StepWork, ...] = ()
 
 
 class StepProgressed(_Message, frozen=True, tag="step_progressed"):

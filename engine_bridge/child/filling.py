@@ -11,6 +11,7 @@ import numpy as np
 
 from engine_bridge.child.llama import Context
 from engine_bridge.child.scheduler import Share
+from engine_bridge.child.step_shape import Passes, Shape
 
 
 class Filling:
@@ -24,6 +25,13 @@ class Filling:
         """Reserve the arrays for the batches of ``context``."""
         self.batch = context.new_batch(context.batch_tok)
         self._positions = np.arange(context.ctx_tok + 1, dtype=np.int32)
+        self._passes = Passes(context)
+
+    def shape(self, shares: Sequence[Share], rows: int) -> Shape:
+        """What a step of ``shares`` with ``rows`` output rows computes, before it is booked."""
+        passes = self._passes.of([(share.stream.slot.index, share.tokens) for share in shares])
+        depths = [share.stream.slot.cached for share in shares]
+        return Shape(depths, [share.tokens for share in shares], rows, passes)
 
     def fill(self, shares: Sequence[Share]) -> tuple[int, int]:
         """Write the batch.

@@ -108,9 +108,9 @@ class Lockstep:
     def settle(self, meter: StepMeter, pace: Pace) -> None:
         """Bring the books of streams, slots, meter and pace up to date."""
         count, steps = len(self.shares), len(self._brought)
-        depths = [share.stream.slot.cached for share in self.shares]
+        shape = self._filling.shape(self.shares, count)
         for number, took_ns in enumerate(self._took_ns):
-            meter.decoded(took_ns, [depth + number for depth in depths], count, count)
+            meter.decoded(took_ns, shape.later(number), count)
             pace.saw(0, took_ns / 1e9)
         if steps:
             pieces = self._delivery.pieces

@@ -25,6 +25,7 @@ from engine_bridge.protocol import (
     TokensDelivered,
     encode,
 )
+from engine_bridge.step_work import merged
 
 # Everything but log lines is bounded by the commands that caused it.
 _MOST_LOG_LINES = 256
@@ -164,4 +165,5 @@ def _added(older: StepsMeasured, newer: StepsMeasured) -> StepsMeasured:
         prefilled_tok=older.prefilled_tok + newer.prefilled_tok,
         prefill_s=older.prefill_s + newer.prefill_s,
         longest_step_s=max(older.longest_step_s, newer.longest_step_s),
+        work=merged((*older.work, *newer.work)),
     )

@@ -19,19 +19,47 @@ class WeightReads:
         expert_bytes: Bytes of all routed experts of all layers; 0 for a dense model.
         experts: Routed experts of a layer; 0 for a dense model.
         experts_used: Experts one token is sent to.
+        output_bytes: Of ``shared_bytes`` those of the output matrix, which a step reads only where
+            it wants logits.
+        body_parameters: Weights that each token is multiplied with on its way through the layers;
+            of the routed experts those that one token uses.
+        output_parameters: Weights of the output matrix.
     """
 
     shared_bytes: float
     expert_bytes: float = 0.0
     experts: int = 0
     experts_used: int = 0
+    output_bytes: float = 0.0
+    body_parameters: float = 0.0
+    output_parameters: float = 0.0
 
-    def per_step_bytes(self, tokens: int) -> float:
-        """Bytes expected to be read by one step with ``tokens`` rows, drafted ones included."""
+    @property
+    def read_bytes(self) -> float:
+        """Bytes of all that a step may read, every expert included."""
+        return self.shared_bytes + self.expert_bytes
+
+    def per_step_bytes(self, tokens: float, *, has_output: bool = True) -> float:
+        """Bytes expected to be read by one step.
+
+        Args:
+            tokens: Its tokens, drafted ones included; a mean where it is cut into micro-batches.
+            has_output: Whether it wants logits.
+        """
+        shared = self.shared_bytes if has_output else self.shared_bytes - self.output_bytes
         if self.experts <= 0 or self.expert_bytes <= 0:
-            return self.shared_bytes
+            return shared
         distinct = expected_distinct_experts(self.experts, self.experts_used, tokens)
-        return self.shared_bytes + self.expert_bytes * distinct / self.experts
+        return shared + self.expert_bytes * distinct / self.experts
+
+    def operations(self, tokens: float, rows: float) -> float:
+        """Operations of the matrices: a multiplication and an addition for each weight.
+
+        Args:
+            tokens: Tokens computed.
+            rows: Of them those whose logits are wanted.
+        """
+        return 2.0 * (self.body_parameters * tokens + self.output_parameters * rows)
 
 
 @dataclass(frozen=True)
@@ -60,7 +88,7 @@ class KvReads:
         )
 
 
-def expected_distinct_experts(experts: int, experts_used: int, tokens: int) -> float:
+def expected_distinct_experts(experts: int, experts_used: int, tokens: float) -> float:
     """Experts of a layer that at least one of ``tokens`` tokens is sent to.
 
     ``E · (1 − (1 − k/E)^B)``: each token misses a given expert with probability ``1 − k/E``.

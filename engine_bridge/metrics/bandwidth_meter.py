@@ -29,6 +29,48 @@ from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 _GAP_S = 0.5
 # The peak changes with a measurement or with where the weights lie.
 _PEAKS = 512
+_PROCESSOR = "CPU"
+
+
+@dataclass(frozen=True)
+class PeakPart:
+    """A device that decode reads from.
+
+    Attributes:
+        name: As ggml calls it, or the board's own name.
+        read_bytes: Bytes of a step that lie there.
+        bytes_per_s: Its peak; None where it is not known.
+        how: Where that comes from.
+    """
+
+    name: str
+    read_bytes: float
+    bytes_per_s: float | None
+    how: str = ""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The peak bandwidth of what decode reads now.
+
+    Attributes:
+        bytes_per_s: Of all parts, read one after the other; None where it is not known.
+        how: Where the figure comes from, in words, or why there is none.
+        parts: The devices; empty before a model is loaded.
+        is_lower_bound: Whether it was measured while other programs took the cores.
+        is_measured: Whether main memory, whose peak is measured, is among the parts.
+    """
+
+    bytes_per_s: float | None = None
+    how: str = ""
+    parts: tuple[PeakPart, ...] = ()
+    is_lower_bound: bool = False
+    is_measured: bool = False
+
+    @property
+    def is_on_processor(self) -> bool:
+        """Whether all that decode reads lies in main memory."""
+        return all(part.name == _PROCESSOR for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -90,6 +132,7 @@ class BandwidthMeter:
         self._board_peaks: dict[str, tuple[float, str]] = {}
         self._board_names: dict[str, str] = {}
         self._applied: MemoryPlan | None = None
+        self._kv_step_bytes = 0.0
 
     @property
     def host_peak(self) -> BandwidthMeasured | None:
@@ -140,25 +183,48 @@ class BandwidthMeter:
             return
         self._achieved.append(end_s, achieved)
         self._last = (end_s, achieved, event.decode_bytes / max(1, event.decode_steps))
+        for work in event.work:
+            if not work.is_prefill:
+                self._kv_step_bytes = work.kv_bytes / work.steps
+
+    def peak(self) -> Peak:
+        """The peak of the memory that decode reads now."""
+        parts = tuple(self._parts())
+        unknown = [part for part in parts if part.bytes_per_s is None]
+        is_measured = not parts or any(part.name == _PROCESSOR for part in parts)
+        is_lower = is_measured and self._host_peak is not None and self._host_peak.is_lower_bound
+        if unknown:
+            how = f"peak of {unknown[0].name} unknown"
+            if unknown[0].name == _PROCESSOR:
+                how = ""
+            return Peak(None, how, parts, is_lower, is_measured)
+        if not parts:
+            known = self._host()
+            rate, how = (None, "") if known is None else known
+            return Peak(rate, how, (), is_lower, is_measured)
+        rate = effective_peak_bytes_per_s((part.read_bytes, part.bytes_per_s) for part in parts)
+        how = " + ".join(dict.fromkeys(part.how for part in parts))
+        return Peak(rate, how, parts, is_lower, is_measured)
 
     def view(self, now_s: float, stretch: Stretch) -> BandwidthView:
         """The line of a stretch of time, and the newest figures."""
-        peak, how = self._peak()
+        known = self.peak()
+        peak = known.bytes_per_s
         times, achieved = thinned(self._achieved.window(stretch.since_s, stretch.until_s), stretch)
         last_s, last, step_bytes = self._last or (-math.inf, None, None)
         peak_times, peaks = self._peak_steps(stretch)
-        host = self._host_peak if self._reads_main_memory() else None
+        host = self._host_peak if known.is_measured else None
         return BandwidthView(
             times_s=times,
             bytes_per_s=achieved,
             peak_bytes_per_s=peak,
-            peak_how=how,
+            peak_how=known.how,
             peak_times_s=peak_times,
             peaks=peaks,
             peak_age_s=None if host is None else now_s - self._host_peak_s,
             peak_runs=0 if host is None else host.runs,
             peak_spread=0.0 if host is None else host.spread,
-            is_lower_bound=host is not None and host.is_lower_bound,
+            is_lower_bound=known.is_lower_bound,
             last_bytes_per_s=last,
             last_age_s=now_s - last_s,
             mbu=mbu(last, peak),
@@ -173,7 +239,7 @@ class BandwidthMeter:
 
     def _note_peak(self, at_s: float) -> None:
         """Keep from when on another peak is in force."""
-        known = self._peak()[0]
+        known = self.peak().bytes_per_s
         peak = math.nan if known is None else known
         before = self._peaks[-1] if self._peaks else (-math.inf, math.nan)
         if peak != before[1] and not (math.isnan(peak) and math.isnan(before[1])):
@@ -198,31 +264,28 @@ class BandwidthMeter:
         event = self._host_peak
         return None if event is None else (event.peak_bytes_per_s, event.how)
 
-    def _reads_main_memory(self) -> bool:
-        """Whether the measured peak is in the one that is shown."""
-        devices = () if self._applied is None else self._applied.devices
-        used = [device.name for device in devices if device.weights + device.kv > 0]
-        return not used or any(name.startswith("CPU") for name in used)
-
-    def _peak(self) -> tuple[float | None, str]:
-        """Peak of the memory that decode reads now, and where the figure comes from."""
-        parts: list[tuple[float, float | None]] = []
-        hows: list[str] = []
-        for device in self._applied.devices if self._applied is not None else ():
-            size = device.weights + device.kv
-            if size <= 0:
+    def _parts(self) -> Iterable[PeakPart]:
+        """The devices that decode reads from, each with what of a step lies there."""
+        plan = self._applied
+        if plan is None:
+            return
+        on_boards = sum(d.weights for d in plan.devices if not d.name.startswith(_PROCESSOR))
+        kv_bytes = sum(device.kv for device in plan.devices)
+        for device in plan.devices:
+            is_processor = device.name.startswith(_PROCESSOR)
+            weights = device.weights
+            if is_processor and on_boards and plan.weights_read:
+                # Tables of which only rows are looked up stay here, whatever lies on the boards.
+                weights = max(0, plan.weights_read - on_boards)
+            kv = self._kv_step_bytes * device.kv / kv_bytes if kv_bytes else 0.0
+            if weights + kv <= 0:
                 continue
             known = self._peak_of(device.name)
-            if known is None:
-                board = self._board_names.get(device.name, device.name)
-                return None, f"peak of {board} unknown"
-            parts.append((size, known[0]))
-            hows.append(known[1])
-        if not parts:
-            return self._host() or (None, "")
-        return effective_peak_bytes_per_s(parts), " + ".join(dict.fromkeys(hows))
+            name = _PROCESSOR if is_processor else self._board_names.get(device.name, device.name)
+            rate, how = (None, "") if known is None else known
+            yield PeakPart(name, weights + kv, rate, how)
 
     def _peak_of(self, device_name: str) -> tuple[float, str] | None:
-        if device_name.startswith("CPU"):
+        if device_name.startswith(_PROCESSOR):
             return self._host()
         return self._board_peaks.get(self._board_names.get(device_name, device_name))

@@ -145,10 +145,10 @@ def _reads(drafter: DraftSimple) -> list[tuple[int, int]]:
     pieces = list[tuple[int, int]]()
     on_step = drafter.steps.on_step
 
-    def noting(took_ns: int, depths: Any, prompt_tok: int) -> None:
+    def noting(took_ns: int, shape: Any, prompt_tok: int) -> None:
         if prompt_tok:
-            pieces.append((depths[-1], prompt_tok))
-        on_step(took_ns, depths, prompt_tok)
+            pieces.append((shape.depths[-1], prompt_tok))
+        on_step(took_ns, shape, prompt_tok)
 
     drafter.steps.on_step = noting
     return pieces

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from engine_bridge.child.batch import Batch
 from engine_bridge.child.llama import Context
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.step_guard import StepGuard
+from engine_bridge.child.step_shape import Shape
 
 NO_ROOM, ABORTED = 1, 2  # what llama_decode returns
 
@@ -20,8 +23,8 @@ class DraftSteps:
 
     Attributes:
         pace: Their measured speed.
-        on_step: Told of every step: its nanoseconds, the depth of each text, and the prompt tokens
-            among those computed.
+        on_step: Told of every step: its nanoseconds, what it computed (of all texts together), and
+            the prompt tokens among that.
 
     Args:
         context: Whose.
@@ -34,7 +37,7 @@ class DraftSteps:
         self,
         context: Context,
         guard: StepGuard,
-        on_step: Callable[[int, Sequence[int], int], None],
+        on_step: Callable[[int, Shape, int], None],
         say: Callable[[str], None],
     ) -> None:
         """Know no speed yet."""
@@ -57,11 +60,12 @@ class DraftSteps:
         context = self._context
         begin_ns = self._guard.enter(context, self.pace.expected_s(prompt_tok))
         code = context.decode(batch, count)
-        if code == 0 and batch.wants_logits[:count].any():
+        rows = int(np.count_nonzero(batch.wants_logits[:count]))
+        if code == 0 and rows:
             context.logits()  # waits for a GPU, so that the time below is true
         took_ns = self._guard.leave() - begin_ns
         if code == 0:
-            self.on_step(took_ns, depths, prompt_tok)
+            self.on_step(took_ns, Shape(depths, (count,), rows), prompt_tok)
             self.pace.saw(prompt_tok, took_ns / 1e9)
         return code
 
