@@ -14,6 +14,7 @@ import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bootstrap import amx
 from bootstrap.gpu import Choice
 from bootstrap.lock import only_one
 from bootstrap.process import output_of, run_whole
@@ -63,7 +64,8 @@ class Environment:
         """
         project = (self._root / "pyproject.toml").read_bytes()
         version = engine_version(project.decode())
-        options = (*choice.cmake_options, *os.environ.get("CMAKE_ARGS", "").split())
+        wishes = os.environ.get("CMAKE_ARGS", "").split()
+        options = (*choice.cmake_options, *amx.options_here(), *wishes)
         engine = key_of(machine_facts(version, options))
         wanted = Stamp(hashlib.sha256(project).hexdigest(), engine, tuple(sorted(extras)))
         if self._covers(wanted):
@@ -71,7 +73,7 @@ class Environment:
         with only_one(self._cache / "setup.lock"):
             if self._covers(wanted):
                 return
-            for sentence in choice.sentences:
+            for sentence in (*choice.sentences, *((amx.SENTENCE,) if amx.has_amx() else ())):
                 say(sentence)
             old = self._stamp()
             self._stamp_path.unlink(missing_ok=True)

@@ -22,6 +22,8 @@ from pathlib import Path
 
 import platformdirs
 
+from bootstrap import amx
+
 DISTRIBUTION = "llama-cpp-python"
 REPOSITORY = Path(__file__).resolve().parents[2]
 LINK = REPOSITORY / "build" / "bench" / "llama-server"
@@ -97,7 +99,7 @@ def cmake_options(library_dir: Path) -> tuple[str, ...]:
         for path in library_dir.glob("libggml-cpu.*")
     )
     openmp = f"-DGGML_OPENMP={'ON' if uses_openmp else 'OFF'}"
-    return (*_FIXED_OPTIONS, "-DGGML_NATIVE=ON", openmp, *backends)
+    return (*_FIXED_OPTIONS, "-DGGML_NATIVE=ON", openmp, *backends, *amx.options_here())
 
 
 def source_dir(cache_dir: Path, version: str) -> Path:

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from bootstrap import amx
+
 _OPTIONS = (
     "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON", "-DGGML_RPC=ON",
     "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_UI=OFF", "-DLLAMA_USE_PREBUILT_UI=OFF",
@@ -48,7 +50,7 @@ def build(source: Path, folder: Path, gpu: str, say: Callable[[str], None]) -> P
     Raises:
         BuildFailedError: With the last lines of the log.
     """
-    options = [*_OPTIONS, f"-DGGML_CUDA={'ON' if gpu == 'cuda' else 'OFF'}"]
+    options = [*_OPTIONS, *amx.options_here(), f"-DGGML_CUDA={'ON' if gpu == 'cuda' else 'OFF'}"]
     if gpu == "cuda":
         options.append(f"-DCMAKE_CUDA_ARCHITECTURES={cuda_architecture()}")
     if shutil.which("ninja"):
