@@ -2,7 +2,7 @@
 
 Where two texts part, both tokens were nearly as likely: the gap of their scores is compared with
 what the mere shape of a batch changes on this machine, which is measured beforehand. A larger gap
-is a fault. ``python -m tests.bench.texts [gemma] [qwen] [--prompts N] [--tokens N]``.
+is a fault. ``python -m tests.bench.texts [gemma] [qwen] [qwen-1.5b] [--prompts N] [--tokens N]``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class TextModel:
 MODELS = {
     "gemma": TextModel(models.find_gemma, COMPLETIONS, False),
     "qwen": TextModel(lambda: models.find_packaged(models.QWEN_05B), QUESTIONS, True),
+    "qwen-1.5b": TextModel(lambda: models.find_packaged(models.QWEN_15B), QUESTIONS, True),
 }
 
 
