@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+from app.arguments import parse_arguments
 from bootstrap.environment import Environment
 from bootstrap.gpu import REQUESTS, TOOLCHAIN_FOLDERS, choice_for
 from bootstrap.process import run_whole
@@ -20,7 +21,6 @@ from bootstrap.system import (
     missing_for_build,
     missing_for_qt,
     missing_for_venv,
-    needs_display,
     refuse_if_missing,
     refuse_without_display,
 )
@@ -43,6 +43,7 @@ def main() -> int:
         "test": _test,
         "check": _check,
         "bench": _bench,
+        "bench-gauges": _bench_gauges,
         "chaos": _chaos,
         "gpu-proof": _gpu_proof,
         "setup": _set_up_only,
@@ -66,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         "test",
         "check",
         "bench",
+        "bench-gauges",
         "chaos",
         "gpu-proof",
         "setup",
@@ -75,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("command", choices=names)
     parser.add_argument("--gpu", default="auto", help=f"one of {', '.join(REQUESTS)}")
     parser.add_argument(
-        "rest", nargs=argparse.REMAINDER, help="arguments of tunedeck, pytest, the bench or chaos"
+        "rest", nargs=argparse.REMAINDER, help="arguments of tunedeck, pytest, the benches or chaos"
     )
     return parser
 
@@ -98,7 +100,8 @@ def _set_up(gpu: str, extras: tuple[str, ...], *, with_window: bool) -> Environm
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    has_window = needs_display(arguments.rest)
+    # A wrong word is refused before a display is missed or anything is built.
+    has_window = parse_arguments(arguments.rest).command is None
     if has_window:
         refuse_without_display()
     environment = _set_up(arguments.gpu, ("demo",), with_window=has_window)
@@ -141,9 +144,17 @@ def _step_text(command: list[str]) -> str:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
+    return _become_bench(arguments, "tests.bench")
+
+
+def _bench_gauges(arguments: argparse.Namespace) -> int:
+    return _become_bench(arguments, "tests.bench.gauges")
+
+
+def _become_bench(arguments: argparse.Namespace, module: str) -> int:
     environment = _set_up(arguments.gpu, ("demo", "test", "bench"), with_window=False)
     os.environ["TUNEDECK_FETCH"] = "1"
-    return _become(environment, ["-m", "tests.bench", *arguments.rest])
+    return _become(environment, ["-m", module, *arguments.rest])
 
 
 def _gpu_proof(arguments: argparse.Namespace) -> int:
