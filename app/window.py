@@ -67,7 +67,7 @@ from widgets.toast import Toast
 from widgets.top_bar import TopBar
 from widgets.tune_panel import TunePanel
 
-_MINIMUM_SIZE = (1024, 700)
+_MINIMUM_SIZE = (1024, 600)
 _START_SIZE = (1440, 900)
 _TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
 # Below so many figures' width of the UI font the tune column leaves the badges out.
@@ -331,7 +331,7 @@ class Window(QMainWindow):
         )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
         self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
-        HardwareWiring(desk, self.live, self)
+        HardwareWiring(desk, self.live, self, self.banner)
 
     def _add_areas(self) -> None:
         app = QApplication.instance()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.definitions import DEFINITIONS
@@ -10,8 +10,18 @@ from engine_bridge.metrics.snapshot import MemorySnapshot
 from widgets.charts.words import gb_per_s, gib, number
 
 NO_VALUE = "–"
+FIELD_OF_COLUMN = {
+    "busy": "busy",
+    "memory_busy": "memory_busy",
+    "dram": "dram",
+    "power": "power_w",
+    "temperature": "temperature_c",
+}
+"""The field of ``BoardActivity`` that a column shows."""
+
 _PLAIN = {
     "memory": "memory",
+    "shared": "shared memory",
     "busy": "busy time",
     "memory_busy": "busy time of the memory",
     "dram": "bandwidth",
@@ -25,6 +35,11 @@ _PLAIN = {
     "pcie_out_bytes_per_s": "PCIe out",
 }
 _NOT_YET = "Not measured yet."
+_SHARED = (
+    "Shared memory: what all programs use of the machine's memory through the GPU, as its driver "
+    "counts it. A part of it is ordinary; where it grows while the GPU's own memory is full, what "
+    "should lie there lies here and is read through PCIe."
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +61,9 @@ class Words:
 
 def short_name(name: str) -> str:
     """A board's name without its maker's: ``RTX 3090``."""
-    return name.removeprefix("NVIDIA ").removeprefix("GeForce ") or name
+    for maker in ("NVIDIA ", "GeForce ", "AMD "):
+        name = name.removeprefix(maker) or name
+    return name
 
 
 def columns(board: BoardActivity) -> dict[str, Words]:
@@ -56,20 +73,18 @@ def columns(board: BoardActivity) -> dict[str, Words]:
         "memory_busy": _percent(board, "memory_busy", "Memory busy", "memory_busy"),
         "dram": _dram(board),
         "power": _power(board),
-        "temperature": _words(
-            board, ("temperature_c",), "Temp.", "temperature", _text(board.temperature_c, "°C")
-        ),
+        "temperature": _temperature(board),
     }
-    if "dram" in board.refused:
-        del found["dram"]  # what no setting brings needs no column
-    return found
+    return {key: words for key, words in found.items() if not _is_left_out(board, key)}
 
 
 def held_back(board: BoardActivity) -> Words:
     """Why the clocks are not at their highest."""
     reasons = board.held_back
     if reasons is None:
-        return _words(board, ("held_back",), "Held back by", "held_back", "")
+        words = _words(board, ("held_back",), "Held back by", "held_back", "")
+        # A dash that will never be anything else says nothing beside the remark.
+        return replace(words, text="") if board.remark and "held_back" in board.refused else words
     if not reasons:
         return _words(board, (), "Held back by", "held_back", "full clocks")
     more = f" +{len(reasons) - 1}" if len(reasons) > 1 else ""
@@ -88,19 +103,10 @@ def notes(board: BoardActivity) -> list[Words]:
     clock_text = " · ".join(
         text for text in (clocks[0], clocks[1] and f"memory {clocks[1]}") if text
     )
-    arrows = (("in", board.pcie_in_bytes_per_s), ("out", board.pcie_out_bytes_per_s))
-    moved = [f"{way} {number(rate / 1e9)}" for way, rate in arrows if rate is not None]
-    memory = board.memory
-    used = "" if memory is None else f"{gib(memory.used_bytes)} of {gib(memory.total_bytes)} GiB"
     return [
-        _words(board, ("memory",), "Memory", "gpu_memory", used, detail=memory_text(memory)),
-        _words(
-            board,
-            ("pcie_in_bytes_per_s", "pcie_out_bytes_per_s"),
-            "PCIe",
-            "pcie",
-            f"PCIe {', '.join(moved)} GB/s" if moved else "",
-        ),
+        _memory(board),
+        *_shared(board),
+        _pcie(board),
         # Where room is short the clocks go first: what holds them back stands beside them.
         _words(board, ("core_clock_mhz", "memory_clock_mhz"), "Clocks", "clocks", clock_text),
     ]
@@ -118,7 +124,8 @@ def memory_text(memory: MemorySnapshot | None) -> str:
         parts = f"engine {gib(owned)}, others {gib(max(0, memory.used_bytes - owned))}"
     text = f"{gib(memory.total_bytes)} GiB: {parts}, free {free}."
     if memory.peak_bytes_per_s is None:
-        return f"{text} Its peak bandwidth is not reported by the driver."
+        why = memory.peak_how or "the driver does not tell its clock or its width"
+        return f"{text} Its peak bandwidth is not known: {why}."
     return f"{text} Peak bandwidth {gb_per_s(memory.peak_bytes_per_s)} = {memory.peak_how}."
 
 
@@ -137,10 +144,54 @@ def sentence(board: BoardActivity) -> str:
     for name, reason in board.refused.items():
         reasons.setdefault(reason, []).append(_PLAIN[name])
     refused = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
-    parts = [f"{', '.join(told)}, {held_back(board).text}", memory_text(board.memory).rstrip(".")]
+    told.append(held_back(board).text)
+    remark = board.remark[:1].upper() + board.remark[1:]
+    parts = [", ".join(filter(None, told)), memory_text(board.memory).rstrip("."), remark]
     if refused:
         parts.append(f"Not reported by the driver: {refused}")
-    return f"{board.name}: {'. '.join(filter(None, parts))}."
+    told_all = f"{board.name}: {'. '.join(part for part in parts if part)}."
+    return f"{told_all} {board.warning}" if board.warning else told_all
+
+
+def _is_left_out(board: BoardActivity, key: str) -> bool:
+    """What no setting brings needs no column, nor what no reader of this kind ever tells."""
+    is_refused = FIELD_OF_COLUMN[key] in board.refused
+    return is_refused and (key == "dram" or bool(board.remark))
+
+
+def _memory(board: BoardActivity) -> Words:
+    memory = board.memory
+    used = "" if memory is None else f"{gib(memory.used_bytes)} of {gib(memory.total_bytes)} GiB"
+    if memory is None and board.engine_bytes is not None:
+        used = f"engine {gib(board.engine_bytes)} GiB"
+    return _words(board, ("memory",), "Memory", "gpu_memory", used, detail=memory_text(memory))
+
+
+def _shared(board: BoardActivity) -> list[Words]:
+    """What it uses of the machine's memory; of one that lives there it is its memory."""
+    shared = board.shared
+    if shared is None or board.is_unified:
+        return []
+    of = f"{gib(shared.used_bytes)} of at most {gib(shared.total_bytes)} GiB.\n\n{_SHARED}"
+    return [Words("Shared", f"shared {gib(shared.used_bytes)} GiB", of, bool(board.warning))]
+
+
+def _pcie(board: BoardActivity) -> Words:
+    arrows = (("in", board.pcie_in_bytes_per_s), ("out", board.pcie_out_bytes_per_s))
+    moved = [f"{way} {number(rate / 1e9)}" for way, rate in arrows if rate is not None]
+    text = f"PCIe {', '.join(moved)} GB/s" if moved else ""
+    link = f"The link runs at {board.pcie_link} lanes now." if board.pcie_link else ""
+    if link and not moved:
+        text = f"PCIe {board.pcie_link}"
+    fields = ("pcie_in_bytes_per_s", "pcie_out_bytes_per_s")
+    return _words(board, fields, "PCIe", "pcie", text, detail=link)
+
+
+def _temperature(board: BoardActivity) -> Words:
+    sensors = [f"{label} {degrees:.0f} °C" for label, degrees in board.temperatures_c.items()]
+    text = _text(board.temperature_c, "°C")
+    detail = f"By sensor: {', '.join(sensors)}." if len(sensors) > 1 else ""
+    return _words(board, ("temperature_c",), "Temp.", "temperature", text, detail=detail)
 
 
 def _percent(board: BoardActivity, field: str, name: str, key: str) -> Words:

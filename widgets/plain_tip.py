@@ -19,3 +19,8 @@ def plain_tip(text: str) -> str:
     if "<" not in text and "&" not in text:
         return text
     return f"<p style='white-space: pre-wrap'>{escape(text)}</p>"
+
+
+def wrapped_tip(text: str) -> str:
+    """The program's own paragraphs for ``setToolTip``: only what is marked up does Qt break."""
+    return f"<p>{escape(text)}</p>".replace("\n\n", "<br><br>")

@@ -12,6 +12,9 @@ from typing import Protocol
 
 import psutil
 
+from engine_bridge.hardware.amd import AmdReader
+from engine_bridge.hardware.apple import AppleReader
+from engine_bridge.hardware.intel import IntelReader
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, SilentDriver
 from engine_bridge.hardware.ram import RamReader
 from engine_bridge.metrics.board_activity import BoardActivity
@@ -42,12 +45,14 @@ class MemoryReader(Protocol):
 
 def open_readers() -> tuple[MemoryReader, ...]:
     """What can be read here, main memory first; a driver that does not work tells its sentence."""
-    ram = RamReader()
+    nvidia: MemoryReader | None
     try:
         nvidia = NvidiaReader.open()
     except NvidiaError as error:
-        return ram, SilentDriver(str(error))
-    return (ram,) if nvidia is None else (ram, nvidia)
+        nvidia = SilentDriver(str(error))
+    others = (AmdReader.open(), IntelReader.open(), AppleReader.open())
+    found: tuple[MemoryReader | None, ...] = (RamReader(), nvidia, *others)
+    return tuple(reader for reader in found if reader is not None)
 
 
 class Sampler:

@@ -13,7 +13,7 @@ from typing import Self
 
 import pynvml
 
-from engine_bridge.hardware.nvidia_figures import FigureReader
+from engine_bridge.hardware.nvidia_figures import NOT_AVAILABLE, FigureReader
 from engine_bridge.hardware.nvml import Nvml, why_not
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
@@ -250,7 +250,7 @@ def _board(nvml: Nvml, handle: object) -> Board:
         clock_mhz = nvml.nvmlDeviceGetMaxClockInfo(handle, pynvml.NVML_CLOCK_MEM)
     except pynvml.NVMLError:
         return Board(handle, name, None, "")  # virtual boards hide them; MBU then has no peak
-    if not width_bit or not clock_mhz:
+    if not all(0 < figure < NOT_AVAILABLE for figure in (width_bit, clock_mhz)):
         return Board(handle, name, None, "")
     how = f"{width_bit} bit × {clock_mhz} MHz × 2"
     return Board(handle, name, peak_bytes_per_s(width_bit, clock_mhz), how)

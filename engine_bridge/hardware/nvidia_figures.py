@@ -19,8 +19,9 @@ from engine_bridge.metrics.snapshot import MemorySnapshot
 
 _AnswerT = TypeVar("_AnswerT")
 
-# NVML's integers have no other way to say that they are none.
-_NOT_AVAILABLE = 0xFFFF_FFFF
+
+NOT_AVAILABLE = 0xFFFF_FFFF
+"""What an integer of NVML says that is none; it has no other way."""
 _PCIE = {
     "pcie_in_bytes_per_s": pynvml.NVML_PCIE_UTIL_RX_BYTES,
     "pcie_out_bytes_per_s": pynvml.NVML_PCIE_UTIL_TX_BYTES,
@@ -98,7 +99,7 @@ class FigureReader:
                 raise
             self._refused.update(dict.fromkeys(names, why_not(error)))
             return None
-        if answer == _NOT_AVAILABLE:
+        if answer == NOT_AVAILABLE:
             self._refused.update(dict.fromkeys(names, "it says that there is none"))
             return None
         return answer

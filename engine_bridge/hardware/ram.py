@@ -32,6 +32,7 @@ class RamReader:
     def read(self) -> tuple[MemorySnapshot, ...]:
         """One snapshot of main memory."""
         memory = psutil.virtual_memory()
+        swap_used, swap_total = self._swap_bytes()
         owned, mapped = self._engine_bytes()
         return (
             MemorySnapshot(
@@ -43,11 +44,22 @@ class RamReader:
                 engine_owned_bytes=owned,
                 engine_mapped_bytes=mapped,
                 window_bytes=self._window_bytes(),
+                swap_used_bytes=swap_used,
+                swap_total_bytes=swap_total,
             ),
         )
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    @staticmethod
+    def _swap_bytes() -> tuple[int | None, int | None]:
+        """Swap in use and its size; (None, None) where the system does not tell."""
+        try:
+            swap = psutil.swap_memory()
+        except (OSError, RuntimeError):  # refused in some containers, and to some users of Windows
+            return None, None
+        return int(swap.used), int(swap.total)
 
     def _window_bytes(self) -> int:
         return owned_and_mapped_bytes(self._window)[0]

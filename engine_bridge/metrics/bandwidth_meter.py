@@ -29,6 +29,9 @@ from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
 _GAP_S = 0.5
 # The peak changes with a measurement or with where the weights lie.
 _PEAKS = 512
+# What a board's caches may hold says nothing about its memory, nor does a moment.
+_BEYOND_CACHES_BYTES = 512e6
+_LONG_ENOUGH_S = 0.05
 _PROCESSOR = "CPU"
 
 
@@ -130,6 +133,8 @@ class BandwidthMeter:
         # When the peak of what decode reads became another, NaN for none.
         self._peaks: deque[tuple[float, float]] = deque(maxlen=_PEAKS)
         self._board_peaks: dict[str, tuple[float, str]] = {}
+        self._no_peak: dict[str, str] = {}
+        self._best: dict[str, float] = {}
         self._board_names: dict[str, str] = {}
         self._applied: MemoryPlan | None = None
         self._kv_step_bytes = 0.0
@@ -156,6 +161,8 @@ class BandwidthMeter:
         for snapshot in snapshots:
             if snapshot.kind == "gpu" and snapshot.peak_bytes_per_s is not None:
                 self._board_peaks[snapshot.name] = (snapshot.peak_bytes_per_s, snapshot.peak_how)
+            elif snapshot.kind == "gpu" and snapshot.peak_how:
+                self._no_peak[snapshot.name] = snapshot.peak_how
         self._note_peak(at_s)
 
     def set_devices(self, devices: Iterable[DeviceFacts], at_s: float) -> None:
@@ -182,7 +189,10 @@ class BandwidthMeter:
             self._achieved.gap(end_s)
             return
         self._achieved.append(end_s, achieved)
-        self._last = (end_s, achieved, event.decode_bytes / max(1, event.decode_steps))
+        step_bytes = event.decode_bytes / max(1, event.decode_steps)
+        self._last = (end_s, achieved, step_bytes)
+        if event.decode_s >= _LONG_ENOUGH_S and step_bytes >= _BEYOND_CACHES_BYTES:
+            self._note_best(achieved, end_s)
         for work in event.work:
             if not work.is_prefill:
                 self._kv_step_bytes = work.kv_bytes / work.steps
@@ -194,7 +204,8 @@ class BandwidthMeter:
         is_measured = not parts or any(part.name == _PROCESSOR for part in parts)
         is_lower = is_measured and self._host_peak is not None and self._host_peak.is_lower_bound
         if unknown:
-            how = f"peak of {unknown[0].name} unknown"
+            why = f": {unknown[0].how}" if unknown[0].how else ""
+            how = f"peak of {unknown[0].name} unknown{why}"
             if unknown[0].name == _PROCESSOR:
                 how = ""
             return Peak(None, how, parts, is_lower, is_measured)
@@ -245,6 +256,18 @@ class BandwidthMeter:
         if peak != before[1] and not (math.isnan(peak) and math.isnan(before[1])):
             self._peaks.append((max(at_s, before[0]), peak))
 
+    def _note_best(self, achieved: float, at_s: float) -> None:
+        """What is read beside a board only lowers the figure: the board itself can do so much."""
+        devices = () if self._applied is None else self._applied.devices
+        used = [d.name for d in devices if d.weights + d.kv > 0]
+        boards = [name for name in used if not name.startswith(_PROCESSOR)]
+        if len(boards) != 1:
+            return
+        board = self._board_names.get(boards[0], boards[0])
+        if achieved > self._best.get(board, 0.0):
+            self._best[board] = achieved
+            self._note_peak(at_s)
+
     def _peak_steps(self, stretch: Stretch) -> tuple[Floats, Floats]:
         """Corners of the peak's line in a stretch: it goes on as it was until it changes."""
         corners: list[tuple[float, float]] = []
@@ -282,10 +305,14 @@ class BandwidthMeter:
                 continue
             known = self._peak_of(device.name)
             name = _PROCESSOR if is_processor else self._board_names.get(device.name, device.name)
-            rate, how = (None, "") if known is None else known
+            rate, how = (None, self._no_peak.get(name, "")) if known is None else known
             yield PeakPart(name, weights + kv, rate, how)
 
     def _peak_of(self, device_name: str) -> tuple[float, str] | None:
         if device_name.startswith(_PROCESSOR):
             return self._host()
-        return self._board_peaks.get(self._board_names.get(device_name, device_name))
+        board = self._board_names.get(device_name, device_name)
+        known, best = self._board_peaks.get(board), self._best.get(board, 0.0)
+        if known is None or best <= known[0]:
+            return known
+        return best, f"best achieved; computed {known[0] / 1e9:,.0f} GB/s = {known[1]}"

@@ -22,7 +22,9 @@ class MemorySnapshot:
         engine_mapped_bytes: File pages resident for the engine, outside of ``used_bytes``.
         window_bytes: This process's part; None where the source cannot tell.
         peak_bytes_per_s: Peak bandwidth, None where the source cannot tell.
-        peak_how: Where that figure comes from, in words.
+        peak_how: Where that figure comes from, in words, or why there is none.
+        swap_used_bytes: Swap in use by all programs; None where the source cannot tell.
+        swap_total_bytes: Size of the swap, 0 without any; None where the source cannot tell.
     """
 
     at_ns: int
@@ -35,6 +37,8 @@ class MemorySnapshot:
     window_bytes: int | None = None
     peak_bytes_per_s: float | None = None
     peak_how: str = ""
+    swap_used_bytes: int | None = None
+    swap_total_bytes: int | None = None
 
 
 def together(snapshots: Sequence[MemorySnapshot]) -> MemorySnapshot:

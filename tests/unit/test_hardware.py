@@ -182,6 +182,32 @@ def test_that_a_board_that_hides_its_clocks_has_no_peak() -> None:
     assert snapshot.peak_bytes_per_s is None
 
 
+@pytest.mark.parametrize("figure", ["width_bit", "max_memory_clock_mhz"])
+@pytest.mark.parametrize("told", [0, 0xFFFF_FFFF])
+def test_that_a_width_or_clock_that_is_not_available_makes_no_peak(figure: str, told: int) -> None:
+    board = rtx_3090()
+    setattr(board, figure, told)
+    (snapshot,) = opened(board).read()
+    assert snapshot.peak_bytes_per_s is None
+    assert snapshot.total_bytes == 24 * GIB
+
+
+@pytest.mark.parametrize("make", BOARDS, ids=lambda make: str(make.__name__))
+def test_that_each_board_is_read_without_a_fault_under_windows(make: Callable[[], Board]) -> None:
+    """WDDM tells no process's memory, and of a laptop's board neither power nor its limit."""
+    board = make()
+    board.compute = [Process(ENGINE, None), Process(77, None)]
+    board.power_mw = board.limit_mw = 0xFFFF_FFFF
+    reader = opened(board)
+    for _ in range(2):
+        (snapshot,) = reader.read()
+    assert snapshot.engine_owned_bytes is None
+    (activity,) = reader.activity
+    assert (activity.problem, reader.problem) == ("", "")
+    assert (activity.power_w, activity.power_limit_w) == (None, None)
+    assert activity.busy is not None
+
+
 def test_that_closing_lets_nvml_go() -> None:
     replay = Replay([rtx_3090()])
     reader = NvidiaReader.open(ENGINE, replay)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pynvml
 import pytest
@@ -10,9 +11,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.hardware.nvidia import NvidiaReader
-from engine_bridge.metrics.board_activity import BoardActivity
+from engine_bridge.metrics.board_activity import BoardActivity, SharedMemory
 from engine_bridge.metrics.meters import Meters
-from tests.unit.nvml_replay import ENGINE, Board, Replay, h200, laptop_4060, rtx_3090
+from engine_bridge.metrics.snapshot import MemorySnapshot
+from tests.unit.nvml_replay import ENGINE, GIB, Board, Replay, h200, laptop_4060, rtx_3090
 from widgets.board_strip import BoardStrip
 from widgets.live_panel import LivePanel
 
@@ -163,3 +165,64 @@ def test_that_plots_stay_equally_high_beside_boards(qtbot: QtBot, themed: QAppli
     heights = [chart.plot.geometry_now.area.height() for chart in panel.charts]
     assert max(heights) - min(heights) <= 2
     panel.close()
+
+
+def untried(**values: Any) -> BoardActivity:
+    """A board of which its reader knows little, as under AMD's or Intel's drivers."""
+    memory = MemorySnapshot(
+        1, "gpu", "AMD Radeon RX 7900 XTX", 24 * GIB, 7 * GIB, 5 * GIB, peak_how="no bus width"
+    )
+    refused = {"held_back": "no file", "dram": "no counter", "pcie_in_bytes_per_s": "a second"}
+    figures: dict[str, Any] = {
+        "busy": 0.93, "memory": memory, "shared": SharedMemory(GIB // 2, 16 * GIB),
+        "temperature_c": 58.0, "temperatures_c": {"edge": 58.0, "junction": 79.0},
+        "pcie_link": "16.0 GT/s × 16", "remark": "not tried on real hardware", "refused": refused,
+    }  # fmt: skip
+    return BoardActivity(memory.name, **(figures | values))
+
+
+def test_that_a_board_that_was_never_tried_says_so(strip: BoardStrip) -> None:
+    strip.resize(900, 60)
+    strip.set_boards((untried(),))
+    strip.show()
+    shown = labels(strip)
+    assert not shown["Not tried on real hardware."].isHidden()
+    assert "7.00 of 24.0 GiB · shared 0.50 GiB · PCIe 16.0 GT/s × 16" in shown
+    assert "edge 58 °C, junction 79 °C" in shown["58 °C"].toolTip()
+    assert "not known: no bus width" in shown["Radeon RX 7900 XTX"].toolTip()
+    strip.set_boards(activity_of(rtx_3090()))
+    assert "Not tried on real hardware." not in labels(strip)
+
+
+def test_that_columns_that_a_reader_never_fills_are_left_out(strip: BoardStrip) -> None:
+    names = ("busy", "memory_busy", "dram", "power_w", "temperature_c", "held_back")
+    refused = dict.fromkeys(names, "no file")
+    silent = untried(busy=None, temperature_c=None, refused=refused)
+    strip.set_boards((silent,))
+    assert not {"Busy", "Mem. busy", "Power", "Temp."} & set(labels(strip))
+    strip.set_boards((*activity_of(rtx_3090()), silent))
+    assert "no file" in labels(strip)["–"].toolTip()
+
+
+def test_that_a_warning_stands_below_the_board_in_the_warning_colour(strip: BoardStrip) -> None:
+    strip.set_boards((untried(),))
+    strip.set_boards((untried(warning="It spills."),))
+    warning = labels(strip)["It spills."]
+    assert not warning.isHidden()
+    assert warning.property("role") == "hint-warning"
+    assert "It spills." in strip.text()
+    strip.set_boards((untried(),))
+    assert warning.isHidden()
+
+
+def test_that_main_memory_stands_there_without_a_board(strip: BoardStrip) -> None:
+    ram = MemorySnapshot(
+        1, "system", "System memory", 32 * GIB, 12 * GIB, None, GIB, GIB // 4,
+        swap_used_bytes=0, swap_total_bytes=0,
+    )  # fmt: skip
+    strip.set_ram(ram)
+    assert not strip.isHidden()
+    assert "engine unknown, mapped 1.00, this window 0.25, available 20.0 GiB" in strip.text()
+    assert "no swap" in strip.text()
+    strip.set_ram(None)
+    assert strip.isHidden()
