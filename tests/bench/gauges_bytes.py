@@ -76,7 +76,7 @@ def _size_bytes(tensor: TensorFacts) -> int:
     elements = 1
     for length in tensor.shape:
         elements *= length
-    return elements // values * size
+    return int(elements // values * size)
 
 
 def _check_offsets(tensors: Sequence[TensorFacts], sizes: dict[str, int]) -> None:

@@ -102,6 +102,7 @@ def _in_front(window: Window, name: str) -> Iterator[None]:
     stack = _stack(window)
     window.gauges.pages.show_page(0 if name == HIDDEN else PAGES.index(name))
     page = stack.currentWidget()
+    assert page is not None
     page.setVisible(name != HIDDEN)
     _run_for(_SETTLE_MS)
     try:

@@ -119,8 +119,13 @@ def test_that_bench_gauges_hands_its_arguments_to_the_bench(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[list[str]] = []
+
+    def become(_: object, line: list[str]) -> int:
+        calls.append(line)
+        return 0
+
     monkeypatch.setattr(bootstrap, "_set_up", lambda *_, **__: None)
-    monkeypatch.setattr(bootstrap, "_become", lambda _, line: calls.append(line) or 0)
+    monkeypatch.setattr(bootstrap, "_become", become)
     monkeypatch.setenv("TUNEDECK_FETCH", "")
     monkeypatch.setattr("sys.argv", ["bootstrap", "bench-gauges", "--only", "mbu", "--quick"])
     assert bootstrap.main() == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine_bridge.gguf_file import read_model, read_model_facts, weight_reads
+from engine_bridge.gguf_header import read_header
 from engine_bridge.protocol import StepsMeasured
 from tests.bench import gauges_bytes, gauges_words
 from tests.bench.gauges_bytes import StepReads, count_step_reads
@@ -49,7 +50,7 @@ def test_that_a_mixture_of_experts_is_refused(tmp_path: Path) -> None:
 def test_that_a_table_that_contradicts_its_offsets_is_refused(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    header = gauges_bytes.read_header(tiny)
+    header = read_header(tiny)
     halved = tuple(replace(tensor, type_name="F16") for tensor in header.tensors)
     monkeypatch.setattr(gauges_bytes, "read_header", lambda _: replace(header, tensors=halved))
     with pytest.raises(ValueError, match="in the file"):
