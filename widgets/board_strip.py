@@ -160,7 +160,9 @@ class _Row:
         for key, label in self._values.items():
             words = shown.get(key)
             _show(label, words or _column_of_others(board, key), "value")
-        _show(self._held_back, held_back(board), "hint")
+        why = held_back(board)
+        _show(self._held_back, why, "hint")
+        self._held_back.setHidden(not why.text)
         below = notes(board)
         told = BETWEEN.join(words.text for words in below if words.text != NO_VALUE)
         self._note.set_text(told, wrapped_tip("\n\n".join(words.tip for words in below)))

@@ -61,7 +61,7 @@ class Words:
 
 def short_name(name: str) -> str:
     """A board's name without its maker's: ``RTX 3090``."""
-    for maker in ("NVIDIA ", "GeForce ", "AMD "):
+    for maker in ("NVIDIA ", "GeForce ", "AMD ", "Radeon "):
         name = name.removeprefix(maker) or name
     return name
 

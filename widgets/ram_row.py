@@ -14,10 +14,11 @@ from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 
 _DEFINITION = (
-    "Used: what no program can have now. Engine and this window: what each owns alone. Mapped: "
-    "pages of files that are in memory for the engine, of the model most of all; the system takes "
-    "them back where it needs the room, and reads them again. Available: what a program can still "
-    "have without swapping. Swap: what was put onto the disk; a model that lies there crawls."
+    "Used: what no program can have now. Engine and window (this program): what each owns alone. "
+    "Mapped: pages of files that are in memory for the engine, of the model most of all; the "
+    "system takes them back where it needs the room, and reads them again. Available: what a "
+    "program can still have without swapping. Swap: what was put onto the disk; a model that lies "
+    "there crawls."
 )
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -76,7 +77,7 @@ def holders_text(memory: MemorySnapshot) -> str:
     parts = [f"engine {'unknown' if owned is None else gib(owned)}"]
     parts.append(f"mapped {gib(memory.engine_mapped_bytes)}")
     if memory.window_bytes is not None:
-        parts.append(f"this window {gib(memory.window_bytes)}")
+        parts.append(f"window {gib(memory.window_bytes)}")
     parts.append(f"available {gib(memory.total_bytes - memory.used_bytes)} GiB")
     return ", ".join(parts)
 
