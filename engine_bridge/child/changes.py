@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine_bridge.child.counts_reader import CountsRead, CountsReader
 from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.engine import Engine, EngineLostError, WeightsMoveError
 from engine_bridge.child.handed_on import HandedOn
@@ -77,6 +78,7 @@ class Changes:
         self._put = put
         self._emit = emit
         self._clock = clock
+        self._reader = CountsReader(put)
         self._job: LoadJob | None = None
         self._command: Load | Apply | None = None
         self._abandoned: list[LoadJob] = []
@@ -98,7 +100,7 @@ class Changes:
         if job is not None and self._command is not None:
             job.cancel()
 
-    def handle(self, item: Load | Apply | CancelLoad | LoadEnded | RoomWanted) -> None:
+    def handle(self, item: Load | Apply | CancelLoad | LoadEnded | RoomWanted | CountsRead) -> None:
         """Do what ``item`` asks for."""
         match item:
             case Load():
@@ -112,12 +114,15 @@ class Changes:
                 self._load_ended(item)
             case RoomWanted():
                 self._make_room(item.job)
+            case CountsRead():
+                self._counts_read(item)
 
     def close(self) -> None:
         """Give up what is under way and wait for its threads."""
         self._give_up("The engine is ending.")
         for job in self._abandoned:
             job.join()
+        self._reader.close()
 
     # --- Loads -----------------------------------------------------------------------------
 
@@ -144,7 +149,9 @@ class Changes:
             job.start(None if engine is None else engine.memory, self._proven)
 
     def _give_up(self, sentence: str) -> None:
-        """Answer the load under way now; its thread ends by itself."""
+        """Answer what is under way now; its thread ends by itself."""
+        for waiting in self._reader.give_up():
+            self._refuse(waiting, Problem((), sentence), is_cancelled=True)
         job, command, self._job, self._command = self._job, self._command, None, None
         if job is None:
             return
@@ -245,7 +252,7 @@ class Changes:
 
     # --- Changes ---------------------------------------------------------------------------
 
-    def _apply(self, command: Apply) -> None:
+    def _apply(self, command: Apply, *, has_counts: bool = False) -> None:
         engine = self._requests.engine
         if self._job is not None:
             sentence = "A model is being loaded. Wait for it, or cancel it, before other changes."
@@ -255,11 +262,24 @@ class Changes:
             sentence = "No model is loaded, so nothing can be applied. Load a model first."
             self._refuse(command, Problem(("model_path",), sentence))
             return
+        if not has_counts and self._reader.takes(command, engine.config, engine.facts):
+            return
         cost = cost_of_change(engine.config, command.config)
         if cost is Applies.RELOAD:
             self._start(command)
             return
         self._try_to_apply(command, engine, cost or Applies.LIVE)
+
+    def _counts_read(self, read: CountsRead) -> None:
+        """Make the change that needed them, and those that came behind it."""
+        if not self._reader.done(read):
+            return
+        if read.checked.problem is not None:
+            self._refuse(read.command, read.checked.problem)
+        else:
+            self._apply(read.command, has_counts=True)
+        while (command := self._reader.next_one()) is not None:
+            self._apply(command)
 
     def _try_to_apply(
         self, command: Apply, engine: Engine, cost: Applies, draft: DraftModel | None = None

@@ -22,8 +22,8 @@ from engine_bridge.child.speculation.lookup_counts import (
     LookupCounts,
     LookupFileError,
     no_counts,
-    read_lookup,
 )
+from engine_bridge.child.speculation.lookup_files import LOOKUP_FILES
 from engine_bridge.child.speculation.take_back import TakeBack
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Stream
@@ -197,9 +197,12 @@ class Drafting:
         stream.again_tok = kept - slot.cached if slot.cached else 0
 
     def _read(self, path: str) -> LookupCounts:
-        """The counts of a file; it was checked, and can be another one by now."""
+        """The counts of a file: those that were read when it was checked.
+
+        Whoever wants a batcher without a check waits for the file here.
+        """
         try:
-            return read_lookup(path, self._vocab)
+            return LOOKUP_FILES.newest(path, self._vocab) or LOOKUP_FILES.counts(path, self._vocab)
         except LookupFileError as error:
             self._say(f"{error} Drafts go on without its counts.")
             return no_counts()

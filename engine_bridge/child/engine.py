@@ -18,17 +18,19 @@ from engine_bridge.child.draft_model import DraftModel
 from engine_bridge.child.host_room import host_caches_of
 from engine_bridge.child.llama import Context, can_measure_memory
 from engine_bridge.child.load_faults import CannotLoadError
-from engine_bridge.child.loader import Loaded, rule_problem
+from engine_bridge.child.loader import Loaded
 from engine_bridge.child.logged_memory import memory_from_log
 from engine_bridge.child.lora import apply_adapters
 from engine_bridge.child.measure import StepMeter, kv_reads_of
 from engine_bridge.child.memory_check import check_memory, with_way_out
 from engine_bridge.child.memory_shape import MemoryShape
+from engine_bridge.child.rule_check import rule_problem
 from engine_bridge.child.sampling import sampling_problem
 from engine_bridge.child.threads import threads_of
 from engine_bridge.gguf_file import GgufError, guess_reads, read_tensors
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
+from engine_bridge.metrics.roofline import attention_of
 from engine_bridge.protocol import Event
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.cost import keeps_context
@@ -78,6 +80,7 @@ class Engine:
         self.draft = loaded.draft
         self._placed = loaded.placed
         meter = StepMeter(loaded.weights, loaded.kv, clock())
+        meter.attention = attention_of(loaded.facts)
         meter.draft = self._draft_reads()
         self.batcher = Batcher(
             loaded.context,
@@ -253,7 +256,10 @@ class Engine:
         effective = told_of(memory.effective, self._placed)
         shape = MemoryShape(memory.bytes, memory.devices)
         caches = host_caches_of(self.facts, self.config, shape)
-        return msgspec.structs.replace(memory, effective=effective, host_caches=caches)
+        read = self.batcher.meter.weights.read_bytes
+        return msgspec.structs.replace(
+            memory, effective=effective, host_caches=caches, weights_read=round(read)
+        )
 
 
 def _lost(error: CannotLoadError) -> EngineLostError:

@@ -15,7 +15,6 @@ from pathlib import Path
 from engine_bridge.child.auto_placement import Placed
 from engine_bridge.child.contexts import make_contexts
 from engine_bridge.child.draft_model import DraftModel, read_draft
-from engine_bridge.child.files_beside import files_problems
 from engine_bridge.child.llama import GGML, Context, LlamaError, LoadCancelledError, Model
 from engine_bridge.child.load_faults import (
     CannotLoadError,
@@ -30,14 +29,15 @@ from engine_bridge.child.memory_check import check_memory, with_way_out
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.planner import OutdatedError
 from engine_bridge.child.prompts import PromptSource
+from engine_bridge.child.rule_check import rule_problem
+from engine_bridge.child.speculation.lookup_files import Checked, checked_counts
 from engine_bridge.child.stranger import Look, Stamp, stamp_of
-from engine_bridge.child.threads import threads_problem
 from engine_bridge.gguf_file import GgufError, GgufModel, read_model, refuse_drafter
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth import KvReads, WeightReads
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.rules import Problem, errors_of
+from engine_bridge.settings.rules import Problem
 
 # Seconds between two events about a load's progress.
 _PROGRESS_EVERY_S = 0.05
@@ -128,6 +128,7 @@ class LoadJob:
     _placed: Placed = field(default_factory=Placed)
     _look: Look = field(default_factory=Look)
     _room: threading.Event = field(default_factory=threading.Event)
+    _counts: Checked = field(default_factory=Checked)
     _told_s: float = 0.0
     _told_stage: str = ""
 
@@ -172,6 +173,10 @@ class LoadJob:
         begin_s = time.perf_counter()
         self._tell(0.0, "Reading the header")
         gguf = read_checked(self.config)
+        # Held as long as this job: on the loop's thread the engine takes them over.
+        self._counts = checked_counts(self.config, gguf.facts)
+        if self._counts.problem is not None:
+            raise CannotLoadError(self._counts.problem)
         draft = self._read_draft(gguf.facts)
         stamp = self._make_sure_of_file(gguf.facts, self.config)
         draft_stamp = None if draft is None else self._make_sure_of_draft(draft.facts)
@@ -386,12 +391,6 @@ def read_checked(config: EngineConfig) -> GgufModel:
     if problem is not None:
         raise CannotLoadError(problem)
     return gguf
-
-
-def rule_problem(config: EngineConfig, facts: ModelFacts) -> Problem | None:
-    """The first rule that ``config`` breaks on this model and this machine, or None."""
-    problem = next(iter(errors_of(config, facts)), None) or threads_problem(config)
-    return problem or next(iter(files_problems(config, facts)), None)
 
 
 def _share(target: ModelFacts, draft: GgufModel | None) -> float:

@@ -16,6 +16,7 @@ import msgspec
 from engine_bridge.child import llama
 from engine_bridge.child.build_facts import system_info
 from engine_bridge.child.changes import Changes
+from engine_bridge.child.counts_reader import CountsRead
 from engine_bridge.child.inbox import Arrived, Inbox
 from engine_bridge.child.loader import LoadEnded, RoomWanted
 from engine_bridge.child.planner_thread import Running
@@ -169,7 +170,9 @@ class EngineLoop:
                 self._requests.forget(conversation_id)
             case SaveSlot() | RestoreSlot() | SlotRead() as item:
                 self._slot_files.handle(item, arrived.at_ns)
-            case Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() as item:
+            case (
+                Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() | CountsRead() as item
+            ):
                 self._changes.handle(item)
             case Plan() | AskRoom():
                 pass  # the planner has it since it arrived

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from engine_bridge.child.speculation import lookup_counts
 from engine_bridge.child.speculation.drafter import Wanted
@@ -96,6 +97,17 @@ def test_that_a_map_lists_its_numbers_as_libstdcxx_does() -> None:
         assert [numbers[place] for place in map_order(numbers)] == listed
 
 
+def test_that_a_file_is_the_same_however_large_the_pieces_are_that_it_is_read_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = _counts([1, 2, 3, 1, 2, 4, 1, 2, 3, 5], (1, 2, 3, 4))
+    path = write_lookup(tmp_path / "counts", counts)
+    for piece in (1, 2, 3, 7, 8, 20):
+        monkeypatch.setattr(lookup_counts, "_PIECE", piece)
+        found = read_lookup(str(path), _VOCAB)
+        assert {ngram: found.followers(ngram) for ngram in counts} == counts
+
+
 # --- Files that are none ---------------------------------------------------------------------
 
 _GOOD = lookup_bytes(_counts([1, 2, 3, 1, 2, 4, 1, 2, 3, 5], (1, 2, 3, 4)))
@@ -141,3 +153,16 @@ def test_that_a_refusal_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
     assert "holds token 12, and this model has 12" in refusal(other)
     monkeypatch.setattr(lookup_counts, "_MOST_BYTES", 8)
     assert "Count a smaller text" in refusal(other)
+
+
+def test_that_n_grams_that_are_filed_under_one_number_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_for_all(tokens: NDArray[np.int32]) -> NDArray[np.uint64]:
+        return np.zeros(len(tokens), np.uint64)
+
+    monkeypatch.setattr(lookup_counts, "_marks_of", one_for_all)
+    counts = _counts([1, 2, 3, 1, 2, 4, 1, 2, 3, 5], (1, 2, 3, 4))
+    found = read_lookup(str(write_lookup(tmp_path / "counts", counts)), _VOCAB)
+    assert {ngram: found.followers(ngram) for ngram in counts} == counts
+    assert found.followers((5, 5)) == {}
