@@ -48,8 +48,9 @@ DEFINITIONS: dict[str, str] = {
         "of which each is accepted with probability α (Leviathan et al.)."
     ),
     "bytes_per_step": (
-        "Bytes a decode step reads: the weights once (of a mixture of experts the part its tokens "
-        "are expected to touch), and the KV cache of every stream at its present depth."
+        "Bytes a decode step reads: the weights once a micro-batch (of a mixture of experts the "
+        "part its tokens are expected to touch), the KV cache of every stream at its present "
+        "depth, and what is read to draft for it."
     ),
     "bandwidth": (
         "Achieved bandwidth: bytes per decode step × decode steps per second of decoding. Steps "
@@ -62,6 +63,20 @@ DEFINITIONS: dict[str, str] = {
     "ceiling": (
         "Decode ceiling: peak bandwidth / bytes per step. No setting lets decode take more steps a "
         "second than this; fewer bytes or several tokens a step do."
+    ),
+    "roofline": (
+        "Roofline: operations a second against operations a byte. The slanted roof is the peak "
+        "bandwidth of the memory, the flat one the best prefill seen with this model since the "
+        "engine started, which is no theoretical number. Left of the corner memory binds."
+    ),
+    "operations": (
+        "Operations of a token: 2 for each weight that it is multiplied with, and in every layer "
+        "4 × heads × head dimension for each token it looks back at. Of a mixture of experts "
+        "those it is sent to count; drafts that were rejected count too."
+    ),
+    "of_one_stream": (
+        "Tokens per second of all streams together / those of a single stream with the same "
+        "settings. Weights are read once for all streams, so this grows until compute binds."
     ),
     "memory": (
         "Memory of the device the model lies on. Mapped weights are pages of the model file that "

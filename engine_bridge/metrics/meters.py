@@ -22,6 +22,7 @@ from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
 from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.metrics.throughput import Throughput
+from engine_bridge.metrics.work_meter import WorkMeter
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,
@@ -112,6 +113,7 @@ class Meters:
         memory: Memory over time.
         bandwidth: What decode reads.
         requests: TTFT and goodput.
+        work: What steps read and computed, by the number of streams.
         revision: Grows with everything that can change a view.
         changes: Grows with what a person changed or the engine lost: to be seen at once.
         first_s: When the first thing was measured; None before.
@@ -122,6 +124,7 @@ class Meters:
         self.memory = MemoryMeter(_MEMORY_ROWS)
         self.bandwidth = BandwidthMeter(_RECENT_ROWS)
         self.requests = RequestMeter()
+        self.work = WorkMeter()
         self.revision = 0
         self.changes = 0
         self.first_s: float | None = None
@@ -270,6 +273,7 @@ class Meters:
 
     def _fold_hello(self, event: Hello, now_ns: int) -> None:
         self.note_engine_gone(now_ns)
+        self.work.forget()
         self.bandwidth.set_devices(event.devices, now_ns / 1e9)
 
     def _fold_applied(self, event: Applied, now_ns: int) -> None:
@@ -282,6 +286,7 @@ class Meters:
             # The middle, since the event itself may have been late.
             for stream in self._streams.values():
                 stream.note_pause(now_ns / 1e9 - event.seconds / 2)
+        self.work.note_applied(self._applied, event)
         self._applied = event
         self.changes += 1
         self.memory.set_applied(event.memory)
@@ -315,6 +320,7 @@ class Meters:
 
     def _fold_steps_measured(self, event: StepsMeasured, now_ns: int) -> None:
         self.bandwidth.add_span(event)
+        self.work.add_span(event)
 
     def _fold_memory_measured(self, event: MemoryMeasured, now_ns: int) -> None:
         self.bandwidth.set_devices(event.devices, now_ns / 1e9)
