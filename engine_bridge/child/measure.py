@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from engine_bridge.child.step_shape import Shape
 from engine_bridge.gguf_file import GgufModel, weight_reads
@@ -47,7 +47,7 @@ def kv_reads_of(log: Iterable[str], window_tok: int) -> KvReads:
 
 
 class _Sum:
-    """What steps of one kind came to; plain numbers, since it is added to a thousand times a second.
+    """What steps of one kind came to; plain numbers, as they grow a thousand times a second.
 
     ``looks`` and ``window_looks`` count tokens looked back at; see ``metrics.roofline``.
     """

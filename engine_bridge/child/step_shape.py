@@ -6,10 +6,12 @@ Knows how llama.cpp cuts a batch into micro-batches; must not know what the step
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine_bridge.child.llama import Context
 from engine_bridge.child.micro_batches import Cutting
+
+if TYPE_CHECKING:  # what is counted here needs no library
+    from engine_bridge.child.llama import Context
 
 # Streams start, end and draft: a step has few shapes, and the same one a thousand times.
 _KEPT = 512

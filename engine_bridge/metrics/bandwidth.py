@@ -107,7 +107,7 @@ def expected_distinct_experts(experts: int, experts_used: int, tokens: float) ->
         raise ValueError(
             f"No such routing: {tokens} tokens to {experts_used} of {experts} experts."
         )
-    return experts * (1.0 - (1.0 - experts_used / experts) ** tokens)
+    return float(experts * (1.0 - (1.0 - experts_used / experts) ** tokens))
 
 
 def bytes_per_step(

@@ -9,8 +9,10 @@ import pytest
 from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.measure import kv_reads_of, weight_reads_of
 from engine_bridge.gguf_file import read_model
+from engine_bridge.protocol import StepsMeasured
+from engine_bridge.step_work import StepWork, merged
 from tests import models
-from tests.engine.harness import tiny_config
+from tests.engine.harness import InProcess, random_tokens, tiny_config
 
 pytestmark = pytest.mark.engine
 
@@ -71,3 +73,75 @@ def test_that_experts_are_told_from_the_rest(tiny_moe_path: Path) -> None:
     assert reads.shared_bytes == pytest.approx(rest)
     assert (reads.experts, reads.experts_used) == (8, 2)
     assert reads.per_step_bytes(1) == pytest.approx(rest + experts / 4)
+
+
+def _asked(desk: InProcess, count: int, max_new_tok: int = 40) -> list[StepWork]:
+    """Work of ``count`` chats that write at once, by kind."""
+    ids = [
+        desk.ask(random_tokens(40, seed=n), max_new_tok=max_new_tok, ignore_eog=True)
+        for n in range(count)
+    ]
+    for request_id in ids:
+        desk.finished(request_id)
+    wanted = count * max_new_tok
+    desk.until(lambda: sum(e.decoded_tok for e in desk.all_of(StepsMeasured)) >= wanted)
+    return list(merged(work for event in desk.all_of(StepsMeasured) for work in event.work))
+
+
+def test_that_the_work_of_an_engine_adds_up(desk: InProcess, few_words_path: Path) -> None:
+    desk.load(tiny_config(few_words_path, slots=2, kv_unified=True))
+    works = {work.streams: work for work in _asked(desk, 2)}
+    meter = desk.batcher.meter
+    prompts, two = works[0], works[2]
+    assert prompts.computed_tok >= 80
+    assert prompts.operations > 2 * meter.weights.body_parameters * 80
+    assert two.computed_tok == two.delivered_tok == 2 * two.steps
+    assert two.passes == two.steps, "a shared cache: the weights are read once"
+    assert two.weight_bytes == pytest.approx(two.steps * meter.weights.shared_bytes)
+    assert two.draft_bytes == 0
+    # Both texts hold 40 to 80 tokens while they are written.
+    each = meter.kv.full_bytes_per_tok
+    assert 2 * 40 * each * two.steps < two.kv_bytes < 2 * 80 * each * two.steps
+    events = desk.all_of(StepsMeasured)
+    decoded = sum(work.bytes for work in works.values() if not work.is_prefill)
+    assert sum(event.decode_bytes for event in events) == pytest.approx(decoded, abs=len(events))
+
+
+def test_that_a_draft_model_is_part_of_the_work(
+    desk: InProcess, few_words_path: Path, draft_path: Path
+) -> None:
+    values = {
+        "spec_types": ("draft-simple",), "draft_model_path": str(draft_path), "draft_n_max": 3,
+    }  # fmt: skip
+    desk.load(tiny_config(few_words_path, **values))
+    works = {work.streams: work for work in _asked(desk, 1)}
+    one = works[1]
+    draft = desk.batcher.meter.draft
+    assert draft is not None
+    assert one.computed_tok > one.steps, "drafts are computed with the token before them"
+    assert one.draft_bytes > one.steps * draft[0].per_step_bytes(1, has_output=False)
+
+
+def test_that_an_idle_slot_between_has_the_weights_read_twice(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path, slots=3, kv_unified=False))
+    for number in range(3):
+        prompt = random_tokens(20, seed=number)
+        request_id = desk.ask(prompt, conversation=str(number), max_new_tok=2, ignore_eog=True)
+        desk.finished(request_id)
+    before = len(desk.all_of(StepsMeasured))
+    ids = [
+        desk.ask(
+            random_tokens(20, seed=number), conversation=str(number), max_new_tok=40,
+            ignore_eog=True,
+        )
+        for number in (0, 2)
+    ]  # fmt: skip
+    for request_id in ids:
+        desk.finished(request_id)
+    desk.until(lambda: len(desk.all_of(StepsMeasured)) > before)
+    works = merged(work for event in desk.all_of(StepsMeasured)[before:] for work in event.work)
+    two = next(work for work in works if work.streams == 2)
+    assert two.passes == 2 * two.steps
+    assert two.weight_bytes == pytest.approx(two.passes * desk.batcher.meter.weights.shared_bytes)

@@ -12,7 +12,7 @@ from widgets.charts.plot import LINE_PX
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
-from widgets.charts.words import gb_per_s, number, tok_per_s
+from widgets.charts.words import gb_per_s, number
 
 # A value older than this is shown as the last one, not as the present one.
 _STALE_AFTER_S = 2.0
@@ -103,7 +103,7 @@ def _note(view: BandwidthView, is_stale: bool) -> list[str]:
             parts.append(f"MBU {100 * view.mbu:.0f} % of {peak}")
     if view.ceiling_steps_per_s is not None:
         least = "at least " if view.is_lower_bound else ""
-        parts.append(f"ceiling {least}{tok_per_s(view.ceiling_steps_per_s)}")
+        parts.append(f"ceiling {least}{number(view.ceiling_steps_per_s)} steps/s")
     elif view.step_bytes is not None:
         parts.append(f"{number(view.step_bytes / 1e9)} GB a step")
     return parts
