@@ -34,7 +34,7 @@ class RamRow(QWidget):
         set_role(title, "heading")
         self._used = SteadyLabel("88.8 of 88.8 GiB")
         self._holders = ElidedLabel()
-        self._swap = SteadyLabel("swap 88.8 of 88.8 GiB")
+        self._swap = ElidedLabel()  # with large type it gives way
         for label, role in ((self._used, "value"), (self._holders, "hint"), (self._swap, "hint")):
             set_role(label, role)
         self._used.setAlignment(_RIGHT)
@@ -45,7 +45,7 @@ class RamRow(QWidget):
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(1, 1)
         grid.addWidget(title, 0, 0)
-        grid.addWidget(self._swap, 0, 1, _RIGHT)
+        grid.addWidget(self._swap, 0, 1)
         grid.addWidget(self._used, 0, 2, _RIGHT)
         grid.addWidget(self._holders, 1, 0, 1, 3)
         self.hide()
@@ -60,10 +60,10 @@ class RamRow(QWidget):
         holders, swap = holders_text(memory), swap_text(memory)
         self._sentence = f"RAM: {used} used; {holders}; {swap}."
         tip = wrapped_tip("\n\n".join((self._sentence, _DEFINITION)))
-        for label, text in ((self._used, used), (self._swap, swap)):
-            if label.text() != text:
-                label.setText(text)
-            label.setToolTip(tip)
+        if self._used.text() != used:
+            self._used.setText(used)
+        self._used.setToolTip(tip)
+        self._swap.set_text(swap, tip)
         self._holders.set_text(holders, tip)
 
     def sentence(self) -> str:
