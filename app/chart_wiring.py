@@ -16,10 +16,13 @@ from app.storage.atomic_file import write_whole
 from app.window_memory import KeepsWindow
 from widgets.charts.export_csv import csv_bytes
 from widgets.charts.export_picture import Look, png_bytes, svg_bytes
+from widgets.charts.limit_scale import TPOT_LIMIT, TTFT_LIMIT, LimitScale
 from widgets.charts.sheet import Sheet
 from widgets.live_panel import LivePanel
 
 _LENGTH = "charts_length_s"
+# By name in the order of the panel's limits.
+_LIMITS = (("ttft_limit_s", TTFT_LIMIT), ("tpot_limit_s", TPOT_LIMIT))
 _FILTERS = {
     "png": "Pictures (*.png)",
     "svg": "Drawings (*.svg)",
@@ -50,7 +53,8 @@ class ChartWiring(QObject):
         self.failed.connect(panel.say)
 
     def remember(self, kept: KeepsWindow) -> None:
-        """Show as much time as was shown last, and keep what is shown from now on."""
+        """Show as much time as was shown last with its limits, and keep both from now on."""
+        self._remember_limits(kept)
         view = self._panel.time_view
         try:
             length_s = float(kept.window_state.get(_LENGTH, ""))
@@ -65,6 +69,19 @@ class ChartWiring(QObject):
                 kept.window_state = kept.window_state | {_LENGTH: text}
 
         view.moved.connect(note)
+
+    def _remember_limits(self, kept: KeepsWindow) -> None:
+        panel = self._panel
+        panel.set_limits(
+            *(_limit(kept.window_state.get(name, ""), scale) for name, scale in _LIMITS)
+        )
+
+        def note() -> None:
+            pairs = zip(_LIMITS, panel.limits, strict=True)
+            texts = {name: "" if value is None else f"{value:g}" for (name, _), value in pairs}
+            kept.window_state = kept.window_state | texts
+
+        panel.limits_changed.connect(note)
 
     def ask(self, kind: str, sheets: Sequence[Sheet]) -> None:
         """Ask where to, then write ``sheets`` as ``png``, ``svg`` or ``csv``."""
@@ -91,6 +108,15 @@ class ChartWiring(QObject):
         task.succeeded.connect(task.deleteLater)
         task.failed.connect(task.deleteLater)
         task.start()
+
+
+def _limit(text: str, scale: LimitScale) -> float | None:
+    """A limit as it was kept; None where there is none, or none that could have been set."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if scale.holds(value) else None
 
 
 def _content(kind: str, sheets: Sequence[Sheet], look: Look) -> bytes:

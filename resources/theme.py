@@ -12,6 +12,7 @@ from pathlib import Path
 from resources.luminance import channels, relative_luminance
 from resources.tokens import (
     CONTROL_RADIUS_PX,
+    FIGURE_SCALE,
     MONO_FAMILIES,
     PANEL_RADIUS_PX,
     SMALL_SCALE,
@@ -23,6 +24,7 @@ from resources.tokens import (
 _LINE_PX_PER_PT = 1.65
 # WCAG 2.2: what graphics need to be told from their ground.
 _GRAPHIC_RATIO = 3.0
+_MONO = ", ".join(f'"{family}"' for family in MONO_FAMILIES)
 ICONS = Path(__file__).parent / "icons"
 # A stylesheet cannot colour an icon: this grey can be told from the fields of every palette.
 _CHEVRON = (ICONS / "chevron-down-grey.svg").as_posix()
@@ -138,13 +140,14 @@ def stylesheet(body_pt: float) -> str:
 
 def _text_rules(p: type[_Inks], body_pt: float) -> str:
     small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
-    mono = f"font-family: {_mono()}"
+    mono = f"font-family: {_MONO}"
     return f"""
 QWidget {{ color: {p.text}; }}
 *[role="heading"], *[role="value"] {{ font-weight: 600; }}
 *[role="value-warning"] {{ color: {p.warning}; font-weight: 600; }}
 QLabel:disabled, *[role="value"]:disabled {{ color: {p.muted}; }}
-*[role="muted"] {{ color: {p.muted}; }}
+*[role^="figure"] {{ font-weight: 600; font-size: {body_pt * FIGURE_SCALE:.2f}pt; }}
+*[role="muted"], *[role="figure-muted"] {{ color: {p.muted}; }}
 *[role="hint"] {{ color: {p.muted}; {small}; }}
 *[role="hint-warning"] {{ color: {p.warning}; {small}; }}
 *[role="warning"] {{ color: {p.warning}; }}
@@ -184,8 +187,10 @@ QFrame[role="line"] {{ background: {p.line}; border: none; max-height: 1px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[role="scrolled"] {{
     background: transparent; border: none;
 }}
-ConversationScroll {{ border: 1px solid transparent; border-radius: {CONTROL_RADIUS_PX}px; }}
-ConversationScroll:focus {{ border-color: {p.accent}; }}
+ConversationScroll, QScrollArea[role="ringed"] {{
+    border: 1px solid transparent; border-radius: {CONTROL_RADIUS_PX}px;
+}}
+ConversationScroll:focus, QScrollArea[role="ringed"]:focus {{ border-color: {p.accent}; }}
 QSplitter::handle, QMainWindow::separator {{ background: {p.background}; }}
 QMainWindow::separator {{ width: {2 * STEP_PX}px; height: {STEP_PX}px; }}
 QMainWindow::separator:hover, QSplitter::handle:hover {{ background: {p.line}; }}
@@ -264,8 +269,7 @@ QFileDialog QToolButton:hover, QFileDialog QToolButton:pressed {{
     background: {p.accent};
 }}
 QFileDialog QToolButton:disabled {{ background: {p.pressed}; }}
-QPushButton::menu-indicator {{ image: none; width: 0; }}
-QToolButton::menu-indicator {{ image: none; }}
+QPushButton::menu-indicator, QToolButton::menu-indicator {{ image: none; width: 0; }}
 """
 
 
@@ -324,7 +328,7 @@ QLineEdit[role="value"][wrong="true"], QLineEdit[role="items"][wrong="true"] {{
     border-color: {p.warning};
 }}
 QPlainTextEdit[role="command"] {{
-    background: transparent; border-color: transparent; padding: 0; font-family: {_mono()};
+    background: transparent; border-color: transparent; padding: 0; font-family: {_MONO};
 }}
 QPlainTextEdit[role="command"]:focus {{ border-color: {p.accent}; }}
 QTextEdit[role="bare"], QTextBrowser[role="bare"], QPlainTextEdit[role="bare"] {{
@@ -393,7 +397,3 @@ QProgressBar {{
 }}
 QProgressBar::chunk {{ background: {p.accent}; border-radius: {STEP_PX // 2}px; }}
 """
-
-
-def _mono() -> str:
-    return ", ".join(f'"{family}"' for family in MONO_FAMILIES)

@@ -29,6 +29,7 @@ class Palette:
         compute: Series: compute buffers.
         draft: Series: drafts.
         others: Series: other programs.
+        caches: Series: prompt caches; of KV's hue and far from its brightness.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Palette:
     compute: str
     draft: str
     others: str
+    caches: str
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -57,10 +59,12 @@ class Palette:
 DARK = Palette(
     "dark", "#12151A", "#191D24", "#222832", "#2C333F", "#E7EAF0", "#98A2B3", "#5AB0F2",
     "#0B1220", "#E8853A", "#3FBF8F", "#4C8FD6", "#E6A02E", "#2FA37C", "#C678A8", "#6B7585",
+    "#8E6A30",
 )  # fmt: skip
 LIGHT = Palette(
     "light", "#F3F5F8", "#FFFFFF", "#F0F2F6", "#DADFE7", "#1B212B", "#5B6677", "#0A66C2",
     "#FFFFFF", "#B4510B", "#0B7A53", "#2C6FB7", "#B87503", "#12805C", "#A1487F", "#8B95A5",
+    "#66470F",
 )  # fmt: skip
 
 
@@ -81,6 +85,8 @@ FOLD_BELOW_PX = 1200
 # Type: sizes relative to the system's UI font, so that a larger system font scales all of it.
 BODY_SCALE = 1.0
 SMALL_SCALE = 11 / 12
+# A figure that is read from where one chats.
+FIGURE_SCALE = 15 / 12
 MONO_FAMILIES = (
     "JetBrains Mono",
     "Cascadia Mono",

@@ -12,7 +12,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from engine_bridge.metrics.meters import LiveView, Meters
-from resources.tokens import LIVE_WIDTH_PX, PANEL_GAP_PX, Palette
+from resources.tokens import LIVE_WIDTH_PX, PANEL_GAP_PX, STEP_PX, Palette
 from widgets.board_strip import BoardStrip
 from widgets.charts.bandwidth import BandwidthChart
 from widgets.charts.frame import ChartFrame
@@ -23,6 +23,7 @@ from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
 from widgets.charts.ttft import TtftChart
+from widgets.figure_strip import BRIEF, FULL, NONE, FigureStrip
 
 RATE_HZ = 10.0
 SLOW_RATE_HZ = 4.0
@@ -39,6 +40,8 @@ _SCROLL_EVERY_S = 0.5
 _CHANGES_HEIGHT = (QEvent.Type.Resize, QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
 # Pictures in files are finer than the window.
 _FILE_BUCKETS = 1000
+# Room that a chart keeps before figures above it go: with its muted line, and at least.
+_LEAST_PX = {FULL: 26 * STEP_PX, BRIEF: 20 * STEP_PX}
 
 
 class LivePanel(QWidget):
@@ -49,9 +52,11 @@ class LivePanel(QWidget):
     Signals:
         export_requested: A file is wanted: its kind (``png``, ``svg``, ``csv``) and the list of
             ``Sheet`` it is to be made of.
+        limits_changed: The user set or took away a limit; see ``limits``.
     """
 
     export_requested = Signal(str, list)
+    limits_changed = Signal()
 
     def __init__(
         self,
@@ -82,13 +87,18 @@ class LivePanel(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(PANEL_GAP_PX)
         self._column.addWidget(self.time_bar)
-        self.boards = BoardStrip()
-        self.boards.installEventFilter(self)
-        self._column.addWidget(self.boards)
+        self.figures, self.boards = FigureStrip(), BoardStrip()
+        for strip in (self.figures, self.boards):
+            strip.installEventFilter(self)
+            self._column.addWidget(strip)
         for chart in self.charts:
             self._column.addWidget(chart, 1)
             self._connect(chart)
             chart.plot.show_time_labels(chart is self.tpot)  # one time axis, below them all
+        self.ttft.limit_dragged.connect(self._limit_setter(0, is_kept=False))
+        self.tpot.limit_dragged.connect(self._limit_setter(1, is_kept=False))
+        self.ttft.limit_changed.connect(self._limit_setter(0, is_kept=True))
+        self.tpot.limit_changed.connect(self._limit_setter(1, is_kept=True))
         self.setAccessibleName("Live charts")
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._on_timer_timeout)
@@ -137,12 +147,25 @@ class LivePanel(QWidget):
         self.bandwidth.set_data(view.bandwidth, view.markers, timeline, has_words)
         self.ttft.set_data(view.ttft, view.markers, timeline, has_words)
         self.tpot.set_data(view.tpot, view.markers, timeline, has_words)
+        if has_words:
+            self.figures.show_figures(self._meters.figures(now_ns, timeline.stretch))
         self._drawn_revision, self._drawn_changes = self._meters.revision, self._meters.changes
         self._drawn_s, self._drawn_until_s = timeline.now_s, timeline.stretch.until_s
         if has_words:
             self._words_s = timeline.now_s
 
     # --- What can be asked of it ----------------------------------------------------------
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The longest TTFT and TPOT that count as good, seconds; None where none was set."""
+        return self._meters.requests.ttft_limit_s, self._meters.requests.tpot_limit_s
+
+    def set_limits(self, ttft_s: float | None, tpot_s: float | None) -> None:
+        """Use these limits."""
+        self._meters.set_limits(ttft_s, tpot_s)
+        if self.isVisible():
+            self._soon.start()
 
     def toggle_pause(self) -> None:
         """Pause or follow."""
@@ -216,8 +239,8 @@ class LivePanel(QWidget):
         self._share_height()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Share the height anew when boards come, go or take more of it."""
-        if watched is self.boards and event.type() in _CHANGES_HEIGHT:
+        """Share the height anew when what is above the charts comes, goes or takes more of it."""
+        if watched in (self.boards, self.figures) and event.type() in _CHANGES_HEIGHT:
             self._share_height()
         return super().eventFilter(watched, event)
 
@@ -226,9 +249,25 @@ class LivePanel(QWidget):
         gaps = PANEL_GAP_PX * len(self.charts) + self.time_bar.sizeHint().height()
         if not self.boards.isHidden():
             gaps += PANEL_GAP_PX + self.boards.height()
-        each = max(1, (self.height() - gaps - labels) // len(self.charts))
+        room = self.height() - gaps - labels
+        detail = self._detail_in(room)
+        self.figures.set_detail(detail)
+        each = max(1, (room - self._figures_px(detail)) // len(self.charts))
         for chart in self.charts:
             self._column.setStretchFactor(chart, each + (labels if chart is self.tpot else 0))
+
+    def _detail_in(self, room_px: int) -> int:
+        """How much of the figures leaves the charts enough of their room."""
+        needed = max(chart.minimumSizeHint().height() for chart in self.charts)
+        for detail, least_px in _LEAST_PX.items():
+            each = (room_px - self._figures_px(detail)) // len(self.charts)
+            if each >= max(least_px, needed):
+                return detail
+        return NONE
+
+    def _figures_px(self, detail: int) -> int:
+        height = self.figures.height_for(detail, self.width())
+        return height + PANEL_GAP_PX if height else 0
 
     # --- Inside ---------------------------------------------------------------------------
 
@@ -247,6 +286,7 @@ class LivePanel(QWidget):
         has_words = now_s - self._words_s >= _WORDS_EVERY_S
         if not timeline.is_following:
             if is_news and has_words:
+                self.figures.show_figures(self._meters.figures(now_ns, timeline.stretch))
                 self._say(self._meters.view(now_ns, timeline.stretch), now_s)
             return
         age_s = now_s - self._drawn_s
@@ -259,6 +299,16 @@ class LivePanel(QWidget):
             or (is_moved and age_s >= _SCROLL_EVERY_S)
         ):
             self.redraw(has_words)
+
+    def _limit_setter(self, place: int, is_kept: bool) -> Callable[[float | None], None]:
+        def set_limit(limit_s: float | None) -> None:
+            limits = list(self.limits)
+            limits[place] = limit_s
+            self.set_limits(*limits)
+            if is_kept:
+                self.limits_changed.emit()
+
+        return set_limit
 
     def _say(self, view: LiveView, now_s: float) -> None:
         """Bring the present figures up to date while the drawings stand still."""

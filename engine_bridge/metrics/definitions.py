@@ -37,7 +37,25 @@ DEFINITIONS: dict[str, str] = {
         "single stream both speeds are the same."
     ),
     "goodput": (
-        "Requests of a span of time that kept both limits, TTFT and TPOT, / the length of the span."
+        "Goodput: requests that ended in a span of time and kept both limits, TTFT and TPOT, / the "
+        "length of the span. Both limits are yours to set, in the charts of TTFT and TPOT."
+    ),
+    "stretch_ttft": (
+        "In the time shown: TTFT of the requests whose first token came in it. p50 is their "
+        "median; one in twenty waited longer than p95."
+    ),
+    "stretch_speed": (
+        "In the time shown: 1 / TPOT in tokens per second, where TPOT is the median over the "
+        "answers, of each the part that lies in that time."
+    ),
+    "stretch_throughput": (
+        "In the time shown: output tokens of all streams / its length from the first request on, "
+        "pauses included. While decoding: the tokens per second of the time in which at least one "
+        "stream was between two steps."
+    ),
+    "stretch_itl": (
+        "In the time shown: every gap between two steps of a stream, of all streams together. p50 "
+        "is their median; one in twenty was longer than p95, one in a hundred longer than p99."
     ),
     "prefill_speed": (
         "Prompt tokens computed / time of prefill. Tokens whose cache was reused do not count."
@@ -158,6 +176,17 @@ def percentile(values: Sequence[float] | npt.NDArray[np.float64], percent: float
     return float(np.percentile(finite, percent)) if finite.size else None
 
 
+def percentiles(
+    values: Sequence[float] | npt.NDArray[np.float64], percents: Sequence[float]
+) -> list[float | None]:
+    """Several percentiles of the same values, see ``percentile``; ordered only once."""
+    array = np.asarray(values, dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return [None] * len(percents)
+    return [float(found) for found in np.percentile(finite, percents)]
+
+
 def stream_speed_tok_s(tpot: float | None) -> float | None:
     """Tokens per second of one stream; None where TPOT is undefined or 0."""
     return 1.0 / tpot if tpot is not None and tpot > 0 else None
@@ -188,12 +217,20 @@ def goodput_req_s(
     """
     if window_s <= 0:
         return None
-    good = sum(
+    return good_requests(requests, ttft_limit_s, tpot_limit_s) / window_s
+
+
+def good_requests(
+    requests: Iterable[tuple[float | None, float | None]],
+    ttft_limit_s: float,
+    tpot_limit_s: float,
+) -> int:
+    """How many requests kept both limits, see ``goodput_req_s``."""
+    return sum(
         1
         for ttft, tpot in requests
         if ttft is not None and ttft <= ttft_limit_s and (tpot is None or tpot <= tpot_limit_s)
     )
-    return good / window_s
 
 
 def prefill_speed_tok_s(prompt_tok: int, reused_tok: int, prefill_s: float) -> float | None:

@@ -15,12 +15,16 @@ import numpy as np
 
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.bandwidth_meter import BandwidthMeter, BandwidthView
-from engine_bridge.metrics.definitions import percentile, stream_speed_tok_s
+from engine_bridge.metrics.change_words import change_text, peak_change_text
+from engine_bridge.metrics.definitions import percentile, percentiles, stream_speed_tok_s
+from engine_bridge.metrics.ghost import NO_GHOST, Ghost
 from engine_bridge.metrics.memory_meter import MemoryMeter, MemoryView
 from engine_bridge.metrics.request_meter import RequestMeter, TtftView
 from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.metrics.step_log import StepLog
 from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
 from engine_bridge.metrics.stretch import Stretch
+from engine_bridge.metrics.stretch_figures import StretchFigures, figures_of
 from engine_bridge.metrics.throughput import Throughput
 from engine_bridge.metrics.work_meter import WorkMeter
 from engine_bridge.protocol import (
@@ -35,9 +39,7 @@ from engine_bridge.protocol import (
     StepsMeasured,
     TokensDelivered,
 )
-from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.row import Applies
-from engine_bridge.settings.table import BY_KEY
 
 WINDOW_S = 120.0
 """What the charts show unless asked for another stretch: the last two minutes."""
@@ -74,18 +76,23 @@ class TpotView:
         streams: Lines of every slot that has one, by slot.
         tpot_s: Median TPOT of the active streams; None while none is active.
         last_tpot_s: Median of the newest TPOT of all streams.
-        itl_p99_s: 99th percentile of the gaps of all active streams, else of all.
+        itl_p50_s: Median of the gaps of all active streams, else of all.
+        itl_p95_s: 95th percentile of them.
+        itl_p99_s: 99th percentile of them.
         stream_tok_s: Tokens per second of the median stream.
         throughput_tok_s: Tokens per second of all streams together; None where nothing flows.
         span_s: How long the steps took that both speeds are made of.
         limit_s: Longest good TPOT, where one was set.
         active: Streams that deliver now.
         has_past: Whether any stream ever delivered.
+        ghost: What TPOT would be with what the faders stand at.
     """
 
     streams: tuple[StreamSeries, ...] = ()
     tpot_s: float | None = None
     last_tpot_s: float | None = None
+    itl_p50_s: float | None = None
+    itl_p95_s: float | None = None
     itl_p99_s: float | None = None
     stream_tok_s: float | None = None
     throughput_tok_s: float | None = None
@@ -93,6 +100,7 @@ class TpotView:
     limit_s: float | None = None
     active: int = 0
     has_past: bool = False
+    ghost: Ghost = NO_GHOST
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,7 @@ class Meters:
         memory: Memory over time.
         bandwidth: What decode reads.
         requests: TTFT and goodput.
+        steps: Steps of all streams, for the figures of any stretch.
         work: What steps read and computed, by the number of streams.
         revision: Grows with everything that can change a view.
         changes: Grows with what a person changed or the engine lost: to be seen at once.
@@ -124,6 +133,7 @@ class Meters:
         self.memory = MemoryMeter(_MEMORY_ROWS)
         self.bandwidth = BandwidthMeter(_RECENT_ROWS)
         self.requests = RequestMeter()
+        self.steps = StepLog()
         self.work = WorkMeter()
         self.revision = 0
         self.changes = 0
@@ -179,6 +189,12 @@ class Meters:
         self.memory.set_candidate(plan)
         self._note_change()
 
+    def note_prediction(self, ttft: Ghost, tpot: Ghost) -> None:
+        """What TTFT and TPOT would be with what the faders stand at."""
+        if (ttft, tpot) != (self.requests.ttft_ghost, self.requests.tpot_ghost):
+            self.requests.ttft_ghost, self.requests.tpot_ghost = ttft, tpot
+            self._note_change()
+
     def note_work(self, is_under_way: bool) -> None:
         """A load or a change of the engine began or ended."""
         self.memory.set_changing(is_under_way)
@@ -226,11 +242,16 @@ class Meters:
             ),
         )
 
+    def figures(self, now_ns: int, stretch: Stretch) -> StretchFigures:
+        """The figures of a stretch, as far as it is past and since the first request."""
+        return figures_of(self.requests, self.steps, stretch, now_ns / 1e9)
+
     @property
     def state_bytes(self) -> int:
         """Memory that an hour of all series takes, full or not; requests and changes apart."""
         streams = sum(stream.state_bytes for stream in self._streams.values())
-        return self.memory.state_bytes + self.bandwidth.state_bytes + streams
+        others = (self.memory, self.bandwidth, self.steps)
+        return streams + sum(meter.state_bytes for meter in others)
 
     def marker_near(self, time_s: float, direction: int) -> Marker | None:
         """The next marker after a time (``direction`` 1) or before it (−1); None without one."""
@@ -253,6 +274,7 @@ class Meters:
         tpots = [tpot for stream in counted if (tpot := stream.tpot_s()) is not None]
         gaps = np.concatenate([stream.gaps_s() for stream in counted]) if counted else ()
         last = percentile(tpots, 50)
+        itl_p50_s, itl_p95_s, itl_p99_s = percentiles(gaps, (50, 95, 99))
         # Both speeds over the same steps, or they would contradict each other.
         spans = [span for slot in active if (span := self._streams[slot].rolling()) is not None]
         throughput, span_s = self._throughput.over(spans)
@@ -260,13 +282,16 @@ class Meters:
             streams=tuple(lines for lines in views if lines is not None),
             tpot_s=last if active else None,
             last_tpot_s=last,
-            itl_p99_s=percentile(gaps, 99),
+            itl_p50_s=itl_p50_s,
+            itl_p95_s=itl_p95_s,
+            itl_p99_s=itl_p99_s,
             stream_tok_s=stream_speed_tok_s(last),
             throughput_tok_s=throughput,
             span_s=span_s,
             active=len(active),
             has_past=any(stream.has_rows for stream in self._streams.values()),
             limit_s=self.requests.tpot_limit_s,
+            ghost=self.requests.tpot_ghost,
         )
 
     # --- Events -------------------------------------------------------------------------
@@ -300,7 +325,9 @@ class Meters:
         started_s = event.started_ns / 1e9
         self.requests.note_start(event.request_id, started_s, event.prompt_tok, event.reused_tok)
         self._slot_of[event.request_id] = event.slot
-        stream = self._streams.setdefault(event.slot, StreamMeter(event.slot, _RECENT_ROWS))
+        if event.slot not in self._streams:
+            self._streams[event.slot] = StreamMeter(event.slot, _RECENT_ROWS, self.steps)
+        stream = self._streams[event.slot]
         stream.begin_request(started_s)
 
     def _fold_tokens_delivered(self, event: TokensDelivered, now_ns: int) -> None:
@@ -334,45 +361,3 @@ class Meters:
             self._markers.append(Marker(now_ns / 1e9, text))
         self.bandwidth.set_host_peak(event, now_ns / 1e9)
         self.changes += 1
-
-
-def change_text(before: Applied | None, after: Applied) -> str:
-    """What an ``Applied`` changed, a line each; empty where nothing did."""
-    took = f"{after.cost}, {after.seconds:.2f} s"
-    if before is None or after.config.model_path != before.config.model_path:
-        name = after.model.name if after.model is not None else "the model"
-        return f"Loaded {name} ({took})"
-    lines = changed_lines(before.config, after.config)
-    return "\n".join([*lines, took]) if lines else ""
-
-
-def changed_lines(before: EngineConfig, after: EngineConfig) -> list[str]:
-    """Every setting that differs, ``Parallel slots: 2 → 4``."""
-    return [
-        f"{BY_KEY[key].label}: {_worded(before, key)} → {_worded(after, key)}"
-        for key in after.changed_from(before)
-    ]
-
-
-def peak_change_text(before: BandwidthMeasured | None, after: BandwidthMeasured) -> str:
-    """What a measurement of the peak changed; empty for the first one and for other threads."""
-    if before is None or before.threads != after.threads:
-        return ""
-    figures = [f"{event.peak_bytes_per_s / 1e9:.1f}" for event in (before, after)]
-    if figures[0] == figures[1]:
-        return ""
-    return f"Peak measured again: {figures[0]} → {figures[1]} GB/s (best of {after.runs})"
-
-
-def _worded(config: EngineConfig, key: str) -> str:
-    value = getattr(config, key)
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, tuple):
-        return ", ".join(value) or "none"
-    if key.endswith("_path"):
-        # Charts are shown to others: of a file its name, not whose home it lies in.
-        return str(value).replace("\\", "/").rpartition("/")[2] or "none"
-    return str(value)

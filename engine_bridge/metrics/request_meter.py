@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine_bridge.metrics.definitions import goodput_req_s
+from engine_bridge.metrics.ghost import NO_GHOST, Ghost
 from engine_bridge.metrics.ring import Floats
 from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import RequestTiming
@@ -85,6 +86,7 @@ class TtftView:
         last: The newest request with a TTFT, in the stretch or not.
         limit_s: Longest good TTFT, where one was set.
         goodput_req_s: Requests per second that kept the limits, where limits were set.
+        ghost: What TTFT would be with what the faders stand at.
     """
 
     times_s: Floats = field(default_factory=lambda: np.zeros(0))
@@ -93,6 +95,7 @@ class TtftView:
     last: RequestRecord | None = None
     limit_s: float | None = None
     goodput_req_s: float | None = None
+    ghost: Ghost = NO_GHOST
 
 
 class RequestMeter:
@@ -101,12 +104,15 @@ class RequestMeter:
     Attributes:
         ttft_limit_s: Longest good TTFT; None where the user has set no limit.
         tpot_limit_s: Longest good TPOT; None where the user has set no limit.
+        ttft_ghost: What TTFT would be with what the faders stand at.
+        tpot_ghost: What TPOT would be.
     """
 
     def __init__(self) -> None:
         """Start without requests and without limits."""
         self.ttft_limit_s: float | None = None
         self.tpot_limit_s: float | None = None
+        self.ttft_ghost = self.tpot_ghost = NO_GHOST
         self._records: OrderedDict[int, RequestRecord] = OrderedDict()
         # In the order of their events, so that a window is found from the newest end.
         self._started: deque[RequestRecord] = deque(maxlen=_KEPT)
@@ -171,20 +177,31 @@ class RequestMeter:
             last=next((r for r in reversed(self._started) if r.ttft_s is not None), None),
             limit_s=self.ttft_limit_s,
             goodput_req_s=self._goodput_req_s(stretch),
+            ghost=self.ttft_ghost,
         )
 
-    def _goodput_req_s(self, stretch: Stretch) -> float | None:
-        if self.ttft_limit_s is None or self.tpot_limit_s is None or self._first_s is None:
-            return None
-        since_s = max(stretch.since_s, self._first_s)  # the desk may not have run for so long
+    @property
+    def first_s(self) -> float | None:
+        """When the first request of all was sent, or began; None before it."""
+        return self._first_s
+
+    def ended(self, since_s: float, until_s: float) -> list[tuple[float | None, float | None]]:
+        """TTFT and TPOT, as the engine told them, of the requests that ended between two times."""
         figures = []
         for record in reversed(self._ended):
             assert record.ended_s is not None
             assert record.timing is not None
             if record.ended_s < since_s:
                 break
-            if record.ended_s <= stretch.until_s:
+            if record.ended_s <= until_s:
                 figures.append((record.timing.ttft_s, record.timing.tpot_s))
+        return figures
+
+    def _goodput_req_s(self, stretch: Stretch) -> float | None:
+        if self.ttft_limit_s is None or self.tpot_limit_s is None or self._first_s is None:
+            return None
+        since_s = max(stretch.since_s, self._first_s)  # the desk may not have run for so long
+        figures = self.ended(since_s, stretch.until_s)
         length_s = stretch.until_s - since_s
         return goodput_req_s(figures, length_s, self.ttft_limit_s, self.tpot_limit_s)
 

@@ -15,6 +15,7 @@ import numpy as np
 from engine_bridge.metrics.definitions import itl_s, percentile
 from engine_bridge.metrics.history import HISTORY_S, History, thinned
 from engine_bridge.metrics.ring import Floats, Ring, around
+from engine_bridge.metrics.step_log import StepLog
 from engine_bridge.metrics.stretch import Stretch
 
 # TPOT over the last steps: long enough to be readable, short enough to follow a change in 1 s.
@@ -54,14 +55,17 @@ class StreamSeries:
 class StreamMeter:
     """One slot: what its steps delivered, and the lines made of it."""
 
-    def __init__(self, slot: int, capacity: int) -> None:
+    def __init__(self, slot: int, capacity: int, log: StepLog) -> None:
         """Start without a request.
 
         Args:
             slot: Index of the slot.
             capacity: Rows of TPOT kept as they came, ten a second; older ones are thinned.
+            log: Of the steps of all streams.
         """
         self.slot = slot
+        self._log = log
+        self._answer = log.begin_answer()
         self._tpot = History(capacity)
         self._itl = Ring(_ITL_ROWS)
         self._steps: deque[tuple[float, int]] = deque(maxlen=_ROLLING_STEPS + 1)
@@ -70,6 +74,7 @@ class StreamMeter:
 
     def begin_request(self, at_s: float) -> None:
         """A request begins: no gap and no TPOT reaches across from the one before."""
+        self._answer = self._log.begin_answer()
         self._steps.clear()
         self._pause_s = None
         self._tpot.gap(at_s)
@@ -110,8 +115,10 @@ class StreamMeter:
         """Take steps between which nothing paused."""
         if not step_s:
             return
-        before = [self._steps[-1][0]] if self._steps else []
-        self._gaps_s.extend(itl_s([*before, *step_s]).tolist())
+        before_s = self._steps[-1][0] if self._steps else math.nan
+        self._log.add(self._answer, [before_s, *step_s[:-1]], step_s, step_tok)
+        known = [before_s] if self._steps else []
+        self._gaps_s.extend(itl_s([*known, *step_s]).tolist())
         self._steps.extend(zip(step_s, step_tok, strict=True))
         self._add_rows(step_s[-1])
 

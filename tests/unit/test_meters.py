@@ -10,8 +10,9 @@ import pytest
 
 from engine_bridge import protocol
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, EffectiveConfig, MemoryPlan
+from engine_bridge.metrics.change_words import change_text
 from engine_bridge.metrics.memory_meter import MemoryParts, split
-from engine_bridge.metrics.meters import Meters, change_text
+from engine_bridge.metrics.meters import Meters
 from engine_bridge.metrics.request_meter import request_lines
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stretch import Stretch
@@ -693,7 +694,7 @@ def test_that_an_hour_of_eight_streams_fits_into_a_few_megabytes() -> None:
     for slot in range(8):
         stream(meters, (slot, slot), 20, 3, T0)
     before = meters.state_bytes
-    assert before < 6_000_000
+    assert before < 8_000_000  # of them 2.9 million are the steps of all streams
     for second in range(300):
         meters.note_memory((system(T0 + second * SECOND),))
         meters.fold(span(T0 + second * SECOND, 10**9, 0.1), T0)

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
 
@@ -31,7 +32,8 @@ _CORNERS: dict[Mark, tuple[tuple[float, float], ...]] = {
     "star": tuple(((turn + 2.5) / 10, 1.35 if turn % 2 == 0 else 0.6) for turn in range(10)),
 }
 
-
+# How much thicker a line is with its seam.
+_SEAM_PX = 3.0
 _ELEMENT = np.dtype([("kind", ">i4"), ("x", ">f8"), ("y", ">f8")])
 
 
@@ -77,15 +79,19 @@ class Brush:
         self._painter.save()
         self._painter.setClipRect(self._geometry.area.adjusted(0, 0, DOT_PX / 2, DOT_PX / 2))
         self._bands([series for series in picture.series if series.look == "area"])
-        for series in picture.series:
-            if series.look == "line":
-                self._line(series)
+        lines = [series for series in picture.series if series.look == "line"]
+        if picture.limit is not None:
+            for series in lines:
+                if series.is_judged:
+                    self._line_above(series, picture.limit)
+        for series in lines:
+            self._line(series)
         for series in picture.series:
             if series.look == "dots":
-                self._dots(series)
+                self._dots(series, picture.limit if series.is_judged else None)
             elif series.mark:
                 self._end(series)
-        self._levels(picture.levels)
+        self._levels(picture.lines_across)
         self._painter.restore()
 
     def mark(self, shape: Mark, x: float, y: float, colour: str) -> None:
@@ -147,6 +153,22 @@ class Brush:
             style = Qt.PenStyle.DashLine if series.is_broken else Qt.PenStyle.DotLine
         self._stroke(path, series.colour, series.width_px, style)
 
+    def _line_above(self, series: Series, limit: Level) -> None:
+        """A seam below what of a line is above the limit, so that it is thicker there."""
+        geometry = self._geometry
+        times, values = cropped(series.times_s, series.values, geometry.length_s)
+        is_above = values > limit.value
+        if not is_above.any():
+            return
+        # With the neighbours, so that the seam begins where the line crosses the limit.
+        is_near = is_above.copy()
+        is_near[1:] |= is_above[:-1]
+        is_near[:-1] |= is_above[1:]
+        shown = np.where(is_near, np.maximum(values, limit.value), np.nan)
+        path = pen_path(geometry.x(times), geometry.y(shown))
+        width_px = series.width_px + _SEAM_PX
+        self._stroke(path, limit.colour, width_px, Qt.PenStyle.SolidLine)
+
     def _stroke(self, path: QPainterPath, colour: str, width_px: float, style: Qt.PenStyle) -> None:
         painter = self._painter
         # Dots that lie between two pixels would be pale.
@@ -164,16 +186,26 @@ class Brush:
             painter.drawPath(path)
             painter.restore()
 
-    def _dots(self, series: Series) -> None:
-        geometry = self._geometry
-        is_inside = (series.times_s >= -geometry.length_s) & (series.times_s <= 0)
-        x, y = geometry.x(series.times_s[is_inside]), geometry.y(series.values[is_inside])
-        finite = np.isfinite(y)
-        # Dots on the same pixel are one.
-        places = np.unique(np.stack([x[finite], y[finite]]).round(), axis=1)
+    def _dots(self, series: Series, limit: Level | None) -> None:
+        """A circle for each value, and above the limit a triangle in its colour."""
+        is_shown = (series.times_s >= -self._geometry.length_s) & (series.times_s <= 0)
+        is_shown &= np.isfinite(series.values)
+        is_above = np.zeros_like(is_shown) if limit is None else series.values > limit.value
         self._ink(series.colour)
-        for column, row in places.T.tolist():
+        for column, row in self._places(series, is_shown & ~is_above):
             self._painter.drawEllipse(QPointF(column, row), DOT_PX / 2, DOT_PX / 2)
+        if limit is not None:
+            for column, row in self._places(series, is_shown & is_above):
+                self.mark("triangle", column, row, limit.colour)
+
+    def _places(self, series: Series, is_shown: npt.NDArray[np.bool_]) -> list[list[float]]:
+        """Columns and rows of values; values on the same pixel are one."""
+        if not is_shown.any():
+            return []
+        geometry = self._geometry
+        x, y = geometry.x(series.times_s[is_shown]), geometry.y(series.values[is_shown])
+        places: list[list[float]] = np.unique(np.stack([x, y]).round(), axis=1).T.tolist()
+        return places
 
     def _end(self, series: Series) -> None:
         """The mark at the newest value."""

@@ -1,4 +1,7 @@
-"""Charts as figures (CSV): a row for each moment, a column for each series, changes in the last."""
+"""Charts as figures (CSV): a row for each moment, a column for each series, changes in the last.
+
+A limit has a column of its own with the same value in every row.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,9 @@ def csv_bytes(sheets: Sequence[Sheet]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     names = [f"{sheet.title}: {series.name} [{sheet.unit.name}]" for sheet, series in columns]
+    limited = [(sheet, limit) for sheet in sheets if (limit := sheet.picture.limit) is not None]
+    names += [f"{sheet.title}: limit [{sheet.unit.name}]" for sheet, _ in limited]
+    limits = [f"{limit.value * sheet.unit.per_value:.7g}" for sheet, limit in limited]
     writer.writerow(["time", "seconds", *names, "change"])
     if not sheets:
         return text.getvalue().encode()
@@ -39,7 +45,7 @@ def csv_bytes(sheets: Sequence[Sheet]) -> bytes:
         day = timeline.day(time).isoformat(timespec="milliseconds")
         since_begin = f"{timeline.length_s + time:.{_DECIMALS_S}f}"
         figures = [column.get(time, "") for column in cells]
-        writer.writerow([day, since_begin, *figures, said.get(time, "")])
+        writer.writerow([day, since_begin, *figures, *limits, said.get(time, "")])
     return text.getvalue().encode()
 
 

@@ -168,9 +168,8 @@ class _Page:
         metrics = QFontMetricsF(self._small)
         named = [(series.name, series.colour) for series in sheet.picture.named()]
         top = HEADROOM * sheet.axis_top / sheet.unit.per_value
-        named += [
-            (level.name, level.colour) for level in sheet.picture.levels if level.value <= top
-        ]
+        across = sheet.picture.lines_across
+        named += [(level.name, level.colour) for level in across if level.value <= top]
         rows: list[list[tuple[str, str, float]]] = []
         left = float(self._width_px)
         for name, colour in named:

@@ -129,7 +129,7 @@ class ChartFrame(QFrame, Generic[View]):
 
     def _lay_out(self) -> None:
         has_legend_below = self._has_legend_below
-        more = QToolButton()
+        self._more = more = QToolButton()
         more.setText("…")
         more.setToolTip(f"Table and files of the {self._title.text()} chart")
         more.setAccessibleName(f"More about the {self._title.text()} chart")
@@ -183,6 +183,7 @@ class ChartFrame(QFrame, Generic[View]):
         empty_text = self.absent(view, timeline)
         if not empty_text:
             empty_text = self._empty_text if timeline.is_following else _NOTHING_HERE
+        empty_text = self.empty_words(empty_text)
         if picture.top is None and empty_text != self._empty.text():
             self._empty.setText(empty_text)
         self.show_empty(picture.top is None)
@@ -198,6 +199,14 @@ class ChartFrame(QFrame, Generic[View]):
     def absent(self, view: View, timeline: Timeline) -> str:
         """What to say of a stretch without anything where there was something before it."""
         return ""
+
+    def empty_words(self, text: str) -> str:
+        """``text``, which stands where the plot would, and what else is to be said there."""
+        return text
+
+    def keys_text(self) -> str:
+        """What the keyboard can do here, for the description."""
+        return _KEYS
 
     def events(self, view: View) -> Events | None:
         """What stands in the table a row each; None for the values of the series."""
@@ -280,7 +289,7 @@ class ChartFrame(QFrame, Generic[View]):
         if note != self._note.full_text():
             self._note.set_text(note, self._tip)
         at_cursor = ". ".join(self._cursor_lines)
-        said = (at_cursor, self.text(), _KEYS)
+        said = (at_cursor, self.text(), self.keys_text())
         description = ". ".join(part.rstrip(".") for part in said if part)
         if description != self.accessibleDescription():
             self.setAccessibleDescription(description)

@@ -27,6 +27,7 @@ class Series:
         is_broken: Whether a line is dashed.
         is_dotted: Whether a line is dotted, as predictions are.
         mark: Shape at the newest value of a line.
+        is_judged: Whether values above the limit of the picture look different.
     """
 
     name: str
@@ -38,11 +39,12 @@ class Series:
     is_broken: bool = False
     is_dotted: bool = False
     mark: Mark = ""
+    is_judged: bool = False
 
 
 @dataclass(frozen=True)
 class Level:
-    """A limit: a dotted line across."""
+    """A limit or a prediction: a dotted line across."""
 
     name: str
     value: float
@@ -55,13 +57,20 @@ class Picture:
 
     Attributes:
         series: In the order in which they are painted.
-        levels: Limits.
+        levels: Dotted lines across.
+        limit: The longest good value, which judges series; None where the user set none.
         top: What the axis has to reach; None where nothing is shown.
     """
 
     series: tuple[Series, ...] = ()
     levels: tuple[Level, ...] = ()
     top: float | None = None
+    limit: Level | None = None
+
+    @property
+    def lines_across(self) -> tuple[Level, ...]:
+        """All levels, the limit the last."""
+        return self.levels if self.limit is None else (*self.levels, self.limit)
 
     def named(self) -> list[Series]:
         """The series that have something to say, the most telling first."""

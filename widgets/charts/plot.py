@@ -31,6 +31,7 @@ from widgets.charts.axes import Axes, axis_height, axis_width, label_room, plot_
 from widgets.charts.brush import Brush
 from widgets.charts.card import Card
 from widgets.charts.geometry import HEADROOM, Geometry
+from widgets.charts.limit_grip import LimitGrip
 from widgets.charts.marks import Change, changes, paint_changes
 from widgets.charts.picture import Picture, value_near
 from widgets.charts.scale import SteadyTop, ticks
@@ -85,6 +86,7 @@ class TimePlot(QWidget):
         self._is_focused = False
         self._time_view = time_view
         self._pointer = TimePointer(time_view)
+        self._grip: LimitGrip | None = None
         self._axes_key: object = None
         self._axes_layer = QPixmap()
         self._layer: QPixmap | None = None
@@ -104,7 +106,9 @@ class TimePlot(QWidget):
     ) -> None:
         """Show other data; the value axis follows the highest value."""
         highest = None if picture.top is None else picture.top * self._unit_per_value
-        self._steady.follow(highest, timeline.now_s, is_still=not timeline.is_following)
+        # An axis that moved below a hand would take the line out of it.
+        if self._grip is None or not self._grip.is_dragged:
+            self._steady.follow(highest, timeline.now_s, is_still=not timeline.is_following)
         self._picture, self._timeline, self._markers = picture, timeline, tuple(markers)
         self._renew()
         self._card.renew()
@@ -112,6 +116,11 @@ class TimePlot(QWidget):
     def set_lines_at(self, lines_at: LinesAt) -> None:
         """What there is to say at a time (seconds) and a share of the axis, a line each."""
         self._lines_at = lines_at
+
+    def set_grip(self, grip: LimitGrip) -> None:
+        """Show a limit that the mouse can move."""
+        self._grip = grip
+        grip.changed.connect(self._on_grip_changed)
 
     def show_time_labels(self, is_shown: bool) -> None:
         """Whether the labels of the time axis are shown; the axis itself always is."""
@@ -200,7 +209,12 @@ class TimePlot(QWidget):
     def card_at(self, place: QPointF) -> str:
         """What the card at a place of the plot says, as HTML; empty outside of it."""
         geometry = self.geometry_now
-        if self._is_blank or not geometry.area.adjusted(0, -2 * STEP_PX, 0, 0).contains(place):
+        if self._is_blank:
+            return ""
+        about_limit = "" if self._grip is None else self._grip.tip_at(place, geometry)
+        if about_limit:
+            return "<br>".join(escape(line) for line in about_limit.splitlines())
+        if not geometry.area.adjusted(0, -2 * STEP_PX, 0, 0).contains(place):
             return ""
         lines = self._lines(geometry.time_at(place.x()), geometry.share_at(place.y()))
         # Names of models and files come from outside: shown as text, whatever they hold.
@@ -247,6 +261,9 @@ class TimePlot(QWidget):
         time_s = self._cursor_time_s()
         if time_s is not None:
             self._paint_cursor(painter, time_s)
+        if self._grip is not None and not self._is_blank:
+            painter.setFont(small_font(self.font()))
+            self._grip.paint(painter, self.geometry_now, self._colours)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw anew."""
@@ -325,23 +342,48 @@ class TimePlot(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take the focus; perhaps a drag begins."""
         self.pressed.emit()
-        self._pointer.press(event)
+        if not self._takes_limit(event):
+            self._pointer.press(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pan while dragged; the crosshair is below the pointer."""
+        """Pan or move the limit while dragged; the crosshair is below the pointer."""
         self._card.pointer_moved(event.position().toPoint())
-        self._pointer.move(event, self.geometry_now)
+        grip = None if self._is_blank else self._grip
+        if grip is not None and grip.move(event, self.geometry_now):
+            self._pointer.leave()
+        else:
+            self._pointer.move(event, self.geometry_now)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End dragging."""
+        if self._grip is not None:
+            self._grip.release()
         self._pointer.release()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Back to the last two minutes."""
-        self._time_view.reset()
+        """Ask for the limit at its line; elsewhere back to the last two minutes."""
+        if self._takes_limit(event) and self._grip is not None:
+            self._grip.release()
+            self._grip.opened.emit()
+        else:
+            self._time_view.reset()
 
     def leaveEvent(self, event: QEvent) -> None:
         """Take the crosshair away."""
         self._card.leave()
         self._pointer.leave()
+        if self._grip is not None:
+            self._grip.leave()
         super().leaveEvent(event)
+
+    def _takes_limit(self, event: QMouseEvent) -> bool:
+        grip = None if self._is_blank else self._grip
+        return grip is not None and grip.press(event, self.geometry_now)
+
+    def _on_grip_changed(self) -> None:
+        assert self._grip is not None
+        if self._grip.is_near:
+            self.setCursor(Qt.CursorShape.SizeVerCursor)
+        else:
+            self.unsetCursor()
+        self.update()

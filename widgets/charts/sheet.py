@@ -147,6 +147,8 @@ def table_text(sheet: Sheet) -> str:
     rows = [f"{sheet.title}, {sheet.unit.name}, {stretch_text(sheet.timeline)}"]
     rows.append("\t".join(("Series", *FIGURE_NAMES, "Values")))
     rows += ["\t".join((f.name, *f.texts, str(f.count))) for f in figures(sheet)]
+    if sheet.picture.limit is not None:
+        rows.append(sheet.picture.limit.name)
     for marker in sheet.markers:
         what = "; ".join(marker.text.splitlines())
         rows.append(f"{sheet.timeline.day(marker.at_s):%H:%M:%S}\t{what}")

@@ -86,7 +86,9 @@ class TableDialog(QDialog):
         self.setWindowTitle(name)
         heading = QLabel(name)
         set_role(heading, "heading")
-        when = QLabel(stretch_text(sheet.timeline))
+        limit = sheet.picture.limit
+        said = (stretch_text(sheet.timeline), "" if limit is None else limit.name)
+        when = QLabel(" · ".join(filter(None, said)))
         set_role(when, "hint")
         self.table = self._table()
         copy, close = QPushButton("&Copy"), QPushButton("C&lose")

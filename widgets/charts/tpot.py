@@ -1,4 +1,4 @@
-"""Time per token of every stream, and the 99th percentile of its gaps between steps."""
+"""Time per token of every stream, and the percentiles of its gaps between steps."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from PySide6.QtWidgets import QWidget
 from engine_bridge.metrics.meters import TpotView
 from engine_bridge.metrics.stream_meter import StreamSeries
 from resources.theme import faded
-from widgets.charts.frame import NO_VALUE, ChartFrame
+from widgets.charts.frame import NO_VALUE
+from widgets.charts.ghost import ghost_levels, top_with_ghost
+from widgets.charts.limit_scale import TPOT_LIMIT
+from widgets.charts.limited_chart import LimitedChart
 from widgets.charts.line import highest
-from widgets.charts.picture import Level, Mark, Picture, Series, value_near
+from widgets.charts.picture import Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
-from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.charts.words import milliseconds, number, seconds_text, tok_per_s
@@ -35,16 +37,16 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
 # Gaps at p99 can be a hundred times TPOT, while a prompt is read: the axis is made for TPOT, and
 # follows them up to this many times as far.
 _ITL_REACH = 3.0
+_ABOVE_AXIS = " (p99 above the axis)"
 
 
-class TpotChart(ChartFrame[TpotView]):
+class TpotChart(LimitedChart[TpotView]):
     """How fast the text flows, stream by stream."""
 
     def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
         """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
-            "TPOT",
-            Unit("ms", 1000.0),
+            TPOT_LIMIT,
             2.0,
             "A line for each slot appears here while it writes; dashed, the gaps at p99.",
             ("tpot", "itl", "stream_speed", "throughput"),
@@ -56,10 +58,10 @@ class TpotChart(ChartFrame[TpotView]):
     def picture(self, view: TpotView) -> Picture:
         """Two lines a stream, TPOT over its gaps; gaps beyond the axis run along its edge."""
         shown = view.streams[:_LINES]
-        top, limit = _axis_top(shown), view.limit_s
-        levels = () if limit is None else (Level("Limit", limit, self.colours.warning),)
         series = (*self._gaps(shown), *self._tpots(shown))
-        return Picture(series, levels, top if top is None else max(top, limit or 0.0))
+        top = self.top_with_limit(view, _axis_top(shown))
+        ghost = ghost_levels(view.ghost, self.colours)
+        return Picture(series, ghost, top_with_ghost(top, view.ghost), self.limit_level(view))
 
     def _gaps(self, streams: Sequence[StreamSeries]) -> Iterator[Series]:
         panel = self.colours.panel
@@ -77,6 +79,7 @@ class TpotChart(ChartFrame[TpotView]):
                 self._colour(stream.slot),
                 width_px=LINE_PX if place < _THICK_LINES else 1.0,
                 mark=_MARKS[stream.slot % len(_MARKS)][0],
+                is_judged=True,
             )
 
     def _colour(self, slot: int) -> str:
@@ -94,11 +97,10 @@ class TpotChart(ChartFrame[TpotView]):
     def say(self, view: TpotView) -> None:
         """The median of the active streams, and what all of them deliver."""
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
-        parts = []
+        parts = [view.ghost.text] if view.ghost.text else []
         if view.itl_p99_s is not None:
             is_above = bool(view.streams) and view.itl_p99_s > self.plot.edge_value
-            where = " (above the axis)" if is_above else ""
-            parts.append(f"p99 ITL {milliseconds(view.itl_p99_s)}{where}")
+            parts.append(f"ITL {_percentiles(view)}{_ABOVE_AXIS if is_above else ''}")
         if view.stream_tok_s is not None:
             parts.append(f"{tok_per_s(view.stream_tok_s)} per user")
         if view.throughput_tok_s is not None:
@@ -147,6 +149,13 @@ class TpotChart(ChartFrame[TpotView]):
                 itl = value_near(series[f"{name} p99 ITL"], time_s, 2 * reach_s)
                 found.append((stream.slot + 1, tpot, itl))
         return found
+
+
+def _percentiles(view: TpotView) -> str:
+    """``p50 17.1, p95 18.4, p99 31.0 ms``: the unit once, at the end."""
+    known = (("p50", view.itl_p50_s), ("p95", view.itl_p95_s), ("p99", view.itl_p99_s))
+    told = (f"{name} {number(1000 * value)}" for name, value in known if value is not None)
+    return ", ".join(told) + " ms"
 
 
 def _axis_top(streams: Sequence[StreamSeries]) -> float | None:

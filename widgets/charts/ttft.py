@@ -1,4 +1,4 @@
-"""Time to first token: a dot for each request."""
+"""Time to first token: a dot for each request, a triangle above the limit."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView, request_lines
-from widgets.charts.frame import NO_VALUE, ChartFrame
+from widgets.charts.frame import NO_VALUE
+from widgets.charts.ghost import ghost_levels, top_with_ghost
+from widgets.charts.limit_scale import TTFT_LIMIT
+from widgets.charts.limited_chart import LimitedChart
 from widgets.charts.line import highest
-from widgets.charts.picture import Level, Picture, Series
-from widgets.charts.sheet import Events, Unit
+from widgets.charts.picture import Picture, Series
+from widgets.charts.sheet import Events
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.charts.words import number, seconds_number, seconds_text
@@ -21,14 +24,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class TtftChart(ChartFrame[TtftView]):
+class TtftChart(LimitedChart[TtftView]):
     """How long users waited for the first token."""
 
     def __init__(self, time_view: TimeView | None = None, parent: QWidget | None = None) -> None:
         """Make an empty chart, in a time of its own or shared with others."""
         super().__init__(
-            "TTFT",
-            Unit("s", 1.0),
+            TTFT_LIMIT,
             0.05,
             "A dot for each request appears here with its first token.",
             ("ttft", "goodput"),
@@ -38,11 +40,18 @@ class TtftChart(ChartFrame[TtftView]):
         self._view = TtftView()
 
     def picture(self, view: TtftView) -> Picture:
-        """A dot for each request below the limit."""
-        top, limit = highest(view.ttft_s), view.limit_s
-        dots = Series("Requests", view.times_s, view.ttft_s, self.colours.accent, "dots")
-        levels = () if limit is None else (Level("Limit", limit, self.colours.warning),)
-        return Picture((dots,), levels, top if top is None else max(top, limit or 0.0))
+        """A dot for each request, and the limit."""
+        ink = self.colours.accent
+        dots = Series("Requests", view.times_s, view.ttft_s, ink, "dots", is_judged=True)
+        top = self.top_with_limit(view, highest(view.ttft_s))
+        ghost = ghost_levels(view.ghost, self.colours)
+        return Picture((dots,), ghost, top_with_ghost(top, view.ghost), self.limit_level(view))
+
+    def above_text(self, view: TtftView, limit_s: float) -> str:
+        """How many of the dots are above the limit."""
+        count = view.ttft_s.size
+        above = int((view.ttft_s > limit_s).sum())
+        return f"{above} of {count} requests above it" if count else ""
 
     def absent(self, view: TtftView, timeline: Timeline) -> str:
         """When the newest request came, where its dot has left the stretch."""
@@ -64,10 +73,9 @@ class TtftChart(ChartFrame[TtftView]):
         """The newest request and what its wait was made of."""
         last = view.last
         value = NO_VALUE if last is None or last.ttft_s is None else seconds_text(last.ttft_s)
-        parts = [] if last is None else _made_of(last)
-        if view.goodput_req_s is not None and view.limit_s is not None:
-            goodput = f"goodput {number(view.goodput_req_s)} req/s"
-            parts.append(f"{goodput} at {seconds_text(view.limit_s)}")
+        parts = [*filter(None, [view.ghost.text]), *([] if last is None else _made_of(last))]
+        if view.goodput_req_s is not None:
+            parts.append(f"goodput {number(view.goodput_req_s)} req/s")
         self.show_words(value, " · ".join(parts))
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
