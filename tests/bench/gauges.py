@@ -30,7 +30,7 @@ from tests.bench.llama_server import LINK, say
 from tests.bench.work import ContenderError
 
 OUT = LINK.parent
-QUICK_ROUNDS = 2
+QUICK_ROUNDS = 3
 _FEW_SETTINGS = 8
 _MODEL = "qwen2.5-coder-1.5b"
 _PREDICTION = "tests.bench.prediction"
@@ -84,8 +84,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"processes of mbu ({gauges_mbu.ROUNDS}) and alternations of charts",
     )
     args = parser.parse_args(arguments)
-    if args.rounds is not None and args.rounds < 2:
-        parser.error("--rounds takes 2 or more: one says nothing of the spread")
+    if args.rounds is not None and args.rounds < QUICK_ROUNDS:
+        parser.error(f"--rounds takes {QUICK_ROUNDS} or more: fewer say nothing of the spread")
     wanted = args.only or PARTS
     args.only = [name for name in PARTS if name in wanted]
     if args.quick and args.rounds is None:

@@ -40,11 +40,11 @@ def test_that_quick_takes_few_rounds_unless_told_how_many() -> None:
     assert gauges.parse([]).rounds is None
 
 
-def test_that_one_round_is_refused_since_it_has_no_spread(
+def test_that_two_rounds_are_refused_since_they_say_nothing_of_the_spread(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
-        gauges.parse(["--rounds", "1"])
+        gauges.parse(["--rounds", "2"])
     assert "spread" in capsys.readouterr().err
 
 
