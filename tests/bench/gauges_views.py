@@ -30,20 +30,18 @@ class Load:
         name: Where it runs, in words.
         cores: Where it runs.
         streams: Streams that decode at once.
-        new_tok: Tokens of each, for views of some seconds.
         pages: Which pages are looked at.
     """
 
     name: str
     cores: frozenset[int]
     streams: int
-    new_tok: int
     pages: tuple[str, ...] = PAGES[:1]
 
 
 @dataclass(frozen=True)
 class View:
-    """One look at a page, from the last prompt sent to the end of the first stream.
+    """One look at a page, of some seconds, from the last prompt sent on.
 
     Attributes:
         gui_ms_per_s: Processor time of the window's thread a second.

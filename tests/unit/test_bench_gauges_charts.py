@@ -6,7 +6,7 @@ from tests.bench import gauges_views
 from tests.bench.gauges_charts import loads
 from tests.bench.gauges_views import HIDDEN, Load, Result, View, shift
 
-LOAD = Load("one core", frozenset({1}), 1, 320)
+LOAD = Load("one core", frozenset({1}), 1)
 
 
 def _result(shown_ms: tuple[float, ...], hidden_ms: tuple[float, ...]) -> Result:
@@ -43,14 +43,14 @@ def test_that_the_cost_is_paired_with_the_hidden_page() -> None:
 
 def test_that_the_share_of_a_core_is_judged_beside_one_stream_alone() -> None:
     cheap, dear = _result((50.0, 51.0), (30.0, 30.0)), _result((90.0, 91.0), (30.0, 30.0))
-    four = Result(Load("one core", frozenset({1}), 4, 128), dear.views)
+    four = Result(Load("one core", frozenset({1}), 4), dear.views)
     said = gauges_views.verdicts([cheap, dear, four])
     assert ["MISSED" in line for line in said] == [False, True]
     assert "6.0 %" in said[1] or "6.1 %" in said[1]
 
 
 def test_that_every_load_is_looked_at_on_one_core_and_on_all() -> None:
-    found = loads({0, 1}, is_quick=False)
+    found = loads({0, 1})
     assert [(load.name, len(load.cores), load.streams) for load in found] == [
         ("one core", 1, 1), ("one core", 1, 4), ("both cores", 2, 1), ("both cores", 2, 4),
     ]  # fmt: skip
@@ -58,7 +58,7 @@ def test_that_every_load_is_looked_at_on_one_core_and_on_all() -> None:
 
 
 def test_that_a_machine_of_one_core_has_no_second_load_of_the_same() -> None:
-    assert [load.name for load in loads({0}, is_quick=True)] == ["one core", "one core"]
+    assert [load.name for load in loads({0})] == ["one core", "one core"]
 
 
 def test_that_the_table_and_the_file_hold_every_page() -> None:
