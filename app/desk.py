@@ -14,9 +14,11 @@ from app.conversation import Conversation
 from app.keeping import Keeping
 from app.kept_settings import KeptSettings
 from app.last_folder import LastFolder
+from app.measurements import Measurements
 from app.request import Request
 from app.session import Session
 from app.storage.conversation_store import ConversationStore
+from app.storage.measurement_store import MeasurementStore
 from engine_bridge.client import EngineClient
 from engine_bridge.hardware.machine import Sampler
 from engine_bridge.memory_plan import MemoryPlan
@@ -48,6 +50,7 @@ class Desk(QObject):
         *,
         kept: KeptSettings | None = None,
         store: ConversationStore | None = None,
+        measured: MeasurementStore | None = None,
     ) -> None:
         """Prepare a desk that wants ``start``; nothing runs before ``open``.
 
@@ -57,6 +60,7 @@ class Desk(QObject):
             parent: Owner.
             kept: Where settings are kept from one start to the next; None forgets them.
             store: Where conversations are kept; None forgets them.
+            measured: Where it is kept what runs took; None forgets it.
         """
         super().__init__(parent)
         self.kept = kept
@@ -67,6 +71,7 @@ class Desk(QObject):
         self.client.engine_died.connect(
             lambda _: self.meters.note_engine_gone(time.perf_counter_ns())
         )
+        self.measurements = Measurements(self.client.event_received, measured, self)
         self.session = Session(self.client, start, self)
         self.chats = Chats(self.client, self)
         self.keeping = Keeping(self.chats, store, self) if store is not None else None
@@ -124,6 +129,7 @@ class Desk(QObject):
         keepers = (self.keeping, self.kept)
         sentences = [keeper.close() for keeper in keepers if keeper is not None]
         self.unsaved = tuple(filter(None, sentences))
+        self.measurements.close()
         self.client.close_now()
 
     @property

@@ -11,7 +11,7 @@ from app.log_wiring import LogWiring
 
 
 class FilesTold(QObject):
-    """Hears of settings and conversations that could not be read or saved."""
+    """Hears of settings, conversations and measurements that could not be read or saved."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class FilesTold(QObject):
         self._log = log
         self._say = say
         kept, keeping = desk.kept, desk.keeping
+        desk.measurements.noted.connect(lambda sentence: log.note(sentence, "warning"))
         if kept is not None:
             kept.failed.connect(self._on_failed)
             kept.recovered.connect(say)

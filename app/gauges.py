@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 
 from app.ceiling_wiring import CeilingWiring
 from app.desk import Desk
+from app.prediction_wiring import PredictionWiring
 from app.room_wiring import RoomWiring
 from resources.tokens import Palette
 from widgets.ceiling_panel import CeilingPanel
@@ -25,6 +26,7 @@ class Gauges(QObject):
         self.pages = LivePages((("Charts", live), ("Ceiling", self.ceiling), ("Room", self.room)))
         self.ceiling_wiring = CeilingWiring(desk, self.ceiling, self)
         self.room_wiring = RoomWiring(desk, self.room, self)
+        self.prediction_wiring = PredictionWiring(desk, self)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.desk import Desk
 from engine_bridge.engine_state import DeathReason
-from engine_bridge.metrics.meters import changed_lines
+from engine_bridge.metrics.change_words import changed_lines
 from engine_bridge.protocol import (
     Applied,
     BandwidthMeasured,

@@ -16,6 +16,7 @@ from app.interrupts import Interrupts
 from app.kept_settings import KeptSettings
 from app.storage.conversation_store import ConversationStore
 from app.storage.folders import own_folders
+from app.storage.measurement_store import MeasurementStore
 from app.storage.settings_store import SettingsStore
 from app.tour import Tour
 from app.window import Window
@@ -47,7 +48,10 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
     folders = own_folders()
     kept = KeptSettings(SettingsStore(folders.settings))
     config = kept.start_config(values)
-    desk = Desk(config, kept=kept, store=ConversationStore(folders.conversations))
+    desk = Desk(
+        config, kept=kept, store=ConversationStore(folders.conversations),
+        measured=MeasurementStore(folders.measurements),
+    )  # fmt: skip
     window = _dressed_window(app, desk, theme)
     FaultsTold(
         faults, window.log_wiring, window.banner, window,

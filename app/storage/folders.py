@@ -16,14 +16,19 @@ class Folders:
         settings: The settings file.
         conversations: One file per conversation.
         logs: Diagnostics files and the log of the last runs.
+        measurements: What runs took, one file for each model on each machine.
     """
 
     settings: Path
     conversations: Path
     logs: Path
+    measurements: Path
 
 
 def own_folders() -> Folders:
     """The folders of the user who runs this; none of them need exist."""
     dirs = platformdirs.PlatformDirs("tunedeck", appauthor=False)
-    return Folders(dirs.user_config_path, dirs.user_data_path / "conversations", dirs.user_log_path)
+    data = dirs.user_data_path
+    return Folders(
+        dirs.user_config_path, data / "conversations", dirs.user_log_path, data / "measurements"
+    )

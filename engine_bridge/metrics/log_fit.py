@@ -18,9 +18,11 @@ from engine_bridge.metrics.step_cost import Cost, Guess
 
 # How far repeated runs differ before anything is known of it, and for how many runs that counts.
 _NOISE, _NOISE_RUNS = 0.06, 4.0
+# A bell curve's deviation is so many medians of what its values are off by.
+_MEDIANS = 1.4826
 # A run that was disturbed by something else counts less from here on, in deviations.
-_HUBER = 1.5
-_ROUNDS, _TRIES, _CLOSE = 3, 25, 1e-5
+_FAR = 2.4
+_ROUNDS, _TRIES, _CLOSE = 5, 25, 1e-5
 _LEAST_FREEDOM = 0.2
 # The logarithm of a time beyond all clocks.
 _FARTHEST = 40.0
@@ -104,10 +106,11 @@ class LogFit:
             self._doubt = np.linalg.inv(slopes.T @ weighted + np.diag(precision))
             told = np.einsum("nk,kj,nj->n", weighted, self._doubt, slopes)
             left = (measured - computed) / np.maximum(1 - told, _LEAST_FREEDOM)
-            spread = float(weights @ left**2) + _NOISE_RUNS * _NOISE**2
-            self.noise = math.sqrt(spread / (float(weights.sum()) + _NOISE_RUNS))
-            far = np.abs(left) / (_HUBER * self.noise)
-            weights = 1 / np.maximum(1.0, far)
+            # The median does not care how far off a disturbed run is.
+            spread = len(costs) * (_MEDIANS * float(np.median(np.abs(left)))) ** 2
+            spread += _NOISE_RUNS * _NOISE**2
+            self.noise = math.sqrt(spread / (len(costs) + _NOISE_RUNS))
+            weights = 1 / (1 + (left / (_FAR * self.noise)) ** 2)
         self._at = at
 
     def log_s(self, cost: Cost) -> tuple[float, float]:

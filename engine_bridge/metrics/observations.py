@@ -26,6 +26,8 @@ MOST = 240
 _KEPT_S = 180 * 86_400.0
 # An observation follows the newest runs: what a driver or another cooler changed is soon forgotten.
 _LEAST_WEIGHT = 1 / 8
+# Something else on the machine makes a run slower, never faster: a slow one is believed by and by.
+_MOST_SLOWER = math.log(1.25)
 # What decides where weights lie and which kernels read them, beside the layers on boards.
 _PLACEMENT = (
     "n_cpu_moe", "cpu_moe", "n_cpu_ffn", "override_tensor", "split_mode", "tensor_split",
@@ -79,6 +81,7 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         depth_tok: Tokens in the slot before; or the mean depth of a stream.
         streams: Streams that wrote, 1 for a prompt.
         pool_tok: Cells in use over all slots.
+        passes: Micro-batches that a step was cut into, on average: each reads the weights.
         count: Runs it is made of.
         at_s: When the newest was, seconds since 1970.
     """
@@ -90,6 +93,7 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     depth_tok: _Tokens
     streams: _Count = 1
     pool_tok: _Tokens = 0
+    passes: Annotated[float, msgspec.Meta(ge=1, le=2**16)] = 1.0
     count: _Count = 1
     at_s: float = 0.0
 
@@ -97,7 +101,8 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def cell(self) -> tuple[object, ...]:
         """Equal for work that is the same: tokens and depth within a fifth."""
         size = round(2 * math.log2(max(1.0, self.tokens))) if self.work == "prefill" else 0
-        return (self.settings, self.work, self.streams, size, round(2 * depth_scale(self)))
+        depth = round(2 * depth_scale(self))
+        return (self.settings, self.work, self.streams, round(self.passes), size, depth)
 
     def merged(self, newer: Observation) -> Observation:
         """This and another run of the same work as one; times as a geometric mean."""
@@ -106,12 +111,14 @@ class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         def mean(old: float, new: float) -> float:
             return old + weight * (new - old)
 
+        slower = min(math.log(newer.seconds / self.seconds), _MOST_SLOWER)
         return msgspec.structs.replace(
             newer,
-            seconds=math.exp(mean(math.log(self.seconds), math.log(newer.seconds))),
+            seconds=self.seconds * math.exp(weight * slower),
             tokens=mean(self.tokens, newer.tokens),
             depth_tok=mean(self.depth_tok, newer.depth_tok),
             pool_tok=mean(self.pool_tok, newer.pool_tok),
+            passes=mean(self.passes, newer.passes),
             count=self.count + 1,
         )
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from engine_bridge.metrics.log_fit import LogFit
 from engine_bridge.metrics.observations import Observation, RunSettings, Work
-from engine_bridge.metrics.step_cost import Cost, ModelSize, decode_cost, guess_of, prefill_cost
+from engine_bridge.metrics.step_cost import (
+    Cost,
+    ModelSize,
+    Streams,
+    decode_cost,
+    guess_of,
+    prefill_cost,
+)
 
 # Four of five runs shall lie in the band: so many deviations of a bell curve.
 _DEVIATIONS = 1.28
@@ -82,20 +89,11 @@ class Predictor:
         cost = prefill_cost(settings, self._size, tokens, depth_tok)
         return self._estimate("prefill", settings, cost, (tokens, depth_tok, 1))
 
-    def decode(
-        self, settings: RunSettings, streams: int, depth_tok: float, pool_tok: float | None = None
-    ) -> Estimate | Unmeasured:
-        """TPOT of each of some streams.
-
-        Args:
-            settings: What would run.
-            streams: Streams that write, 1 or more.
-            depth_tok: Mean tokens in their slots.
-            pool_tok: Tokens in all slots; None for these streams alone.
-        """
-        pool = streams * depth_tok if pool_tok is None else pool_tok
-        cost = decode_cost(settings, self._size, streams, depth_tok, pool)
-        return self._estimate("decode", settings, cost, (1.0, depth_tok, streams))
+    def decode(self, settings: RunSettings, streams: Streams) -> Estimate | Unmeasured:
+        """TPOT of each of some streams, with settings that would run."""
+        cost = decode_cost(settings, self._size, streams)
+        place = (1.0, streams.depth_tok, float(streams.count))
+        return self._estimate("decode", settings, cost, place)
 
     # --- Inside -------------------------------------------------------------------------
 
@@ -139,8 +137,8 @@ class Predictor:
 def _cost_of(run: Observation, size: ModelSize) -> Cost:
     if run.work == "prefill":
         return prefill_cost(run.settings, size, run.tokens, run.depth_tok)
-    pool = run.pool_tok or run.streams * run.depth_tok
-    return decode_cost(run.settings, size, run.streams, run.depth_tok, pool)
+    streams = Streams(run.streams, run.depth_tok, run.pool_tok or None, run.passes)
+    return decode_cost(run.settings, size, streams)
 
 
 def _place(run: Observation) -> tuple[float, float, float]:

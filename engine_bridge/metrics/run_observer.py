@@ -54,6 +54,7 @@ class _Stretch:
     seconds: float = 0.0
     steps: int = 0
     tokens: int = 0
+    passes: float = 0.0
     depths: list[tuple[float, float, int]] = field(default_factory=list)  # mean, pool, steps
 
     def observation(self, settings: RunSettings, at_s: float) -> Observation | None:
@@ -64,7 +65,7 @@ class _Stretch:
         pool = sum(used * steps for _, used, steps in self.depths) / self.steps
         return Observation(
             "decode", settings, self.seconds * self.streams / self.tokens, self.tokens, depth,
-            self.streams, pool, at_s=at_s,
+            self.streams, pool, max(1.0, self.passes / self.steps), at_s=at_s,
         )  # fmt: skip
 
 
@@ -76,12 +77,14 @@ class RunObserver:
         streams: Streams that wrote last; 0 before the first.
         depth_tok: Mean tokens in their slots.
         pool_tok: Tokens in all slots.
+        passes: Micro-batches of a step of these streams.
     """
 
     def __init__(self) -> None:
         """Know of no engine yet."""
         self.prompt_tok = self.streams = 0
         self.depth_tok = self.pool_tok = 0.0
+        self.passes = 1.0
         self._settings: RunSettings | None = None
         self._under_way: dict[int, _Reading] = {}
         self._stretch = _Stretch()
@@ -163,13 +166,14 @@ class RunObserver:
         if not is_same:
             # Its beginning may lie in a pause, or in another step: only the next one counts.
             yield from self._ended(now_s)
-        self._note_place(writing, event.slots)
+        self._note_place(writing, event)
         self._is_going_on = True
         if is_same:
             self._stretch.streams = self.streams
             self._stretch.seconds += (event.end_ns - event.begin_ns) / 1e9
             self._stretch.steps += event.steps
             self._stretch.tokens += event.decoded_tok
+            self._stretch.passes += self.passes * event.steps
             self._stretch.depths.append((self.depth_tok, self.pool_tok, event.steps))
             if self._stretch.steps >= _MOST_STEPS:
                 yield from self._told(now_s)
@@ -181,10 +185,13 @@ class RunObserver:
         for reading in self._under_way.values():
             reading.is_alone = reading.is_alone and reading.has_token
 
-    def _note_place(self, writing: Sequence[SlotFacts], slots: Sequence[SlotFacts]) -> None:
+    def _note_place(self, writing: Sequence[SlotFacts], event: StepsMeasured) -> None:
         self.streams = len(writing)
         self.depth_tok = sum(slot.used_tok for slot in writing) / len(writing)
-        self.pool_tok = float(sum(slot.used_tok for slot in slots))
+        self.pool_tok = float(sum(slot.used_tok for slot in event.slots))
+        cut = [work for work in event.work if not work.is_prefill]
+        steps = sum(work.steps for work in cut)
+        self.passes = max(1.0, sum(work.passes for work in cut) / steps) if steps else 1.0
 
     def _told(self, now_s: float) -> Iterator[Observation]:
         """What the stretch so far says; the next one follows it without a gap."""

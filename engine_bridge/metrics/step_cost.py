@@ -92,33 +92,46 @@ class ModelSize:
         return (1 - self.window_share) * depth_tok + self.window_share * seen
 
 
-def decode_cost(
-    settings: RunSettings, size: ModelSize, streams: int, depth_tok: float, pool_tok: float
-) -> Cost:
-    """What a step takes in which each of some streams gets a token.
+@dataclass(frozen=True)
+class Streams:
+    """Who writes.
 
-    Args:
-        settings: As the engine made them.
-        size: The model.
-        streams: 1 or more.
-        depth_tok: Mean tokens in the slots of these streams.
-        pool_tok: Tokens in all slots.
+    Attributes:
+        count: Streams, 1 or more.
+        depth_tok: Mean tokens in their slots.
+        pool_tok: Tokens in all slots; None for these streams alone.
+        passes: Micro-batches that a step of theirs is cut into, 1 or more.
     """
+
+    count: int
+    depth_tok: float
+    pool_tok: float | None = None
+    passes: float = 1.0
+
+    @property
+    def used_tok(self) -> float:
+        """Tokens in all slots."""
+        return self.count * self.depth_tok if self.pool_tok is None else self.pool_tok
+
+
+def decode_cost(settings: RunSettings, size: ModelSize, streams: Streams) -> Cost:
+    """What a step takes in which each of some streams gets a token, settings as they were made."""
+    count, depth_tok = streams.count, streams.depth_tok
     if settings.flash_attn:  # what is masked is skipped
-        cells = streams * size.seen_cells(depth_tok, size.window_tok)
+        cells = count * size.seen_cells(depth_tok, size.window_tok)
     else:
-        deepest = pool_tok if settings.kv_unified else depth_tok
+        deepest = streams.used_tok if settings.kv_unified else depth_tok
         padded = _CELLS_PAD * math.ceil((deepest + 1) / _CELLS_PAD)
-        cells = streams * size.seen_cells(padded, _kept_window(settings, size, streams))
-    outer = {"decode": 1.0, f"decode rows {streams}": 1.0}
+        cells = count * size.seen_cells(padded, _kept_window(settings, size, count))
+    outer = {"decode": 1.0, f"decode rows {round(count / streams.passes)}": 1.0}
     outer |= _threads("decode", settings.threads)
     if settings.drafts:
         outer[f"decode drafts {settings.drafts}"] = 1.0
     return Cost(
         outer,
         (
-            Part(1.0),
-            Part(streams, {"decode row": 1.0}),
+            Part(streams.passes),
+            Part(count, {"decode row": 1.0}),
             Part(cells / 1000, {"decode cell": 1.0} | _attention("decode", settings)),
         ),
     )

@@ -10,7 +10,7 @@ import pytest
 
 from engine_bridge.metrics.observations import Observation, RunSettings
 from engine_bridge.metrics.prediction import Estimate, Predictor, Unmeasured
-from engine_bridge.metrics.step_cost import ModelSize, decode_cost, prefill_cost
+from engine_bridge.metrics.step_cost import ModelSize, Streams, decode_cost, prefill_cost
 
 SIZE = ModelSize(weight_bytes=400_000_000, parameters=490_000_000, kv_bytes_per_tok=12_288)
 WINDOWED = ModelSize(250_000_000, 270_000_000, 18_432, window_tok=512, window_share=0.8)
@@ -73,7 +73,7 @@ def test_that_a_machine_that_follows_the_formula_is_found_again() -> None:
     predictor = Predictor(runs_of(seed=1, noise=0.0, count=30), SIZE)
     for settings in (PLAIN, with_(threads=1, threads_batch=1), with_(ubatch_tok=128)):
         for streams, depth in ((1, 300), (3, 1200), (4, 1900)):
-            found = estimate(predictor.decode(settings, streams, depth))
+            found = estimate(predictor.decode(settings, Streams(streams, depth)))
             assert found.seconds == pytest.approx(true_decode_s(settings, streams, depth), rel=0.05)
         for tokens in (200, 700, 1900):
             read_s = estimate(predictor.prefill(settings, tokens)).seconds
@@ -86,7 +86,7 @@ def test_that_noise_of_ten_percent_is_not_made_larger(seed: int) -> None:
     errors, inside = [], []
     for each in runs_of(seed=100 + seed, noise=0.1, count=40):
         found = estimate(
-            predictor.decode(each.settings, each.streams, each.depth_tok)
+            predictor.decode(each.settings, Streams(each.streams, each.depth_tok))
             if each.work == "decode"
             else predictor.prefill(each.settings, each.tokens)
         )
@@ -101,7 +101,7 @@ def test_that_one_run_is_enough_to_begin_with_near_it() -> None:
     predictor = Predictor([read(PLAIN, 800), decoded(PLAIN, 1, 850)], SIZE)
     near = estimate(predictor.prefill(PLAIN, 900))
     assert near.seconds == pytest.approx(true_prefill_s(PLAIN, 900), rel=0.1)
-    assert estimate(predictor.decode(PLAIN, 1, 900)).seconds == pytest.approx(
+    assert estimate(predictor.decode(PLAIN, Streams(1, 900))).seconds == pytest.approx(
         true_decode_s(PLAIN, 1, 900), rel=0.1
     )
 
@@ -111,13 +111,13 @@ def test_that_the_band_grows_with_the_distance_to_what_was_measured() -> None:
     by_length = [estimate(predictor.prefill(PLAIN, n)).error for n in (500, 1500, 6000, 24_000)]
     assert by_length == sorted(by_length)
     assert by_length[-1] > 2 * by_length[0]
-    by_depth = [estimate(predictor.decode(PLAIN, 1, d)).error for d in (500, 4000, 32_000)]
+    by_depth = [estimate(predictor.decode(PLAIN, Streams(1, d))).error for d in (500, 4000, 32_000)]
     assert by_depth == sorted(by_depth)
-    by_streams = [estimate(predictor.decode(PLAIN, b, 500)).error for b in (1, 4, 16)]
+    by_streams = [estimate(predictor.decode(PLAIN, Streams(b, 500))).error for b in (1, 4, 16)]
     assert by_streams == sorted(by_streams)
     # A choice that was never tried is as good as the others, and less sure.
     known, other = (
-        estimate(predictor.decode(s, 1, 500)) for s in (PLAIN, with_(cache_type_k="q8_0"))
+        estimate(predictor.decode(s, Streams(1, 500))) for s in (PLAIN, with_(cache_type_k="q8_0"))
     )
     assert other.error > known.error
     fewer = estimate(predictor.prefill(with_(threads_batch=1), 500))
@@ -132,7 +132,9 @@ def test_that_a_choice_is_believed_the_more_the_oftener_it_was_seen() -> None:
     for count in (1, 10):
         runs = often + [decoded(slow, 1, 500 + 90 * n, by=2.0) for n in range(count)]
         predictor = Predictor(runs, SIZE)
-        slow_s, plain_s = (estimate(predictor.decode(s, 1, 800)).seconds for s in (slow, PLAIN))
+        slow_s, plain_s = (
+            estimate(predictor.decode(s, Streams(1, 800))).seconds for s in (slow, PLAIN)
+        )
         factors.append(slow_s / plain_s)
     assert 1.0 < factors[0] < factors[1]
     assert factors[1] == pytest.approx(2.0, rel=0.1)
@@ -148,26 +150,32 @@ def test_that_one_disturbed_run_among_many_is_no_rule() -> None:
 def test_that_what_cannot_be_concluded_is_not_predicted() -> None:
     nothing = Predictor([], SIZE)
     assert nothing.prefill(PLAIN, 100) == Unmeasured("no prompt was read by this model here")
-    assert nothing.decode(PLAIN, 1, 100) == Unmeasured("no answer was written by this model here")
+    assert nothing.decode(PLAIN, Streams(1, 100)) == Unmeasured(
+        "no answer was written by this model here"
+    )
     predictor = Predictor([read(PLAIN, 500), decoded(PLAIN, 1, 500)], SIZE, cores=2)
     elsewhere = with_(placement="20 layers")
     found = predictor.prefill(elsewhere, 500)
     assert found == Unmeasured("no prompt was read with the weights placed so")
-    assert isinstance(predictor.decode(elsewhere, 1, 500), Unmeasured)
-    assert predictor.decode(with_(threads=3), 1, 500) == Unmeasured(
+    assert isinstance(predictor.decode(elsewhere, Streams(1, 500)), Unmeasured)
+    assert predictor.decode(with_(threads=3), Streams(1, 500)) == Unmeasured(
         "no answer was written with 3 threads"
     )
-    assert isinstance(predictor.decode(with_(threads=1), 1, 500), Estimate)
-    assert isinstance(predictor.decode(with_(drafts="ngram-mod 64 tok"), 1, 500), Unmeasured)
+    assert isinstance(predictor.decode(with_(threads=1), Streams(1, 500)), Estimate)
+    assert isinstance(
+        predictor.decode(with_(drafts="ngram-mod 64 tok"), Streams(1, 500)), Unmeasured
+    )
     # Once measured, it is.
     more = [read(with_(threads_batch=3), 500), decoded(with_(threads=3), 1, 500)]
-    assert isinstance(Predictor(more, SIZE, cores=2).decode(with_(threads=3), 1, 500), Estimate)
-    assert isinstance(Predictor(more[:1], SIZE).decode(PLAIN, 1, 500), Unmeasured)
+    assert isinstance(
+        Predictor(more, SIZE, cores=2).decode(with_(threads=3), Streams(1, 500)), Estimate
+    )
+    assert isinstance(Predictor(more[:1], SIZE).decode(PLAIN, Streams(1, 500)), Unmeasured)
 
 
 def test_that_a_window_ends_what_a_token_sees_and_plain_attention_reads_it_whole() -> None:
     def cells(settings: RunSettings, depth_tok: float, size: ModelSize = WINDOWED) -> float:
-        return decode_cost(settings, size, 2, depth_tok, 2 * depth_tok).parts[-1].amount * 1000
+        return decode_cost(settings, size, Streams(2, depth_tok)).parts[-1].amount * 1000
 
     assert cells(PLAIN, 400) == pytest.approx(800)
     assert cells(PLAIN, 1000) == pytest.approx(2 * (0.2 * 1000 + 0.8 * 512))
@@ -198,6 +206,6 @@ def test_that_nothing_measured_can_break_the_sums() -> None:
         read(PLAIN, 1), read(with_(threads_batch=512, ubatch_tok=1), 2000),
     ]  # fmt: skip
     predictor = Predictor(strange, ModelSize(0, 0, 0))
-    for found in (predictor.decode(PLAIN, 1, 1e6), predictor.prefill(PLAIN, 1e6, 1e6)):
+    for found in (predictor.decode(PLAIN, Streams(1, 1e6)), predictor.prefill(PLAIN, 1e6, 1e6)):
         low, high = estimate(found).band_s
         assert 0 < low <= estimate(found).seconds <= high < math.inf

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.desk import Desk
 from app.log_wiring import ENGINE, OWN, STDERR, LogWiring
 from engine_bridge.engine_state import DeathKind, DeathReason
-from engine_bridge.metrics.meters import changed_lines
+from engine_bridge.metrics.change_words import changed_lines
 from engine_bridge.protocol import (
     BandwidthMeasured,
     Event,

@@ -1,0 +1,44 @@
+"""What a prediction says in the muted line of its chart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine_bridge.metrics.ghost import Ghost
+from engine_bridge.metrics.prediction import Estimate, Unmeasured
+from widgets.charts.words import milliseconds, seconds_number, seconds_text
+
+# A wider band is said by its ends.
+_WIDE_ERROR = 0.5
+
+
+def ttft_ghost(then: Estimate | Unmeasured, now: Estimate | Unmeasured, tokens: int) -> Ghost:
+    """TTFT with the changes, for a prompt of ``tokens`` that is read from its beginning."""
+    return _ghost(then, now, f"for {tokens:,} tok", seconds_text, seconds_number)
+
+
+def tpot_ghost(
+    then: Estimate | Unmeasured, now: Estimate | Unmeasured, streams: int, depth_tok: float
+) -> Ghost:
+    """TPOT with the changes, of ``streams`` with ``depth_tok`` in their slots on average."""
+    noun = "stream" if streams == 1 else "streams"
+    what = f"for {streams:,} {noun} at {depth_tok:,.0f} tok"
+    return _ghost(then, now, what, milliseconds, lambda s: milliseconds(s).removesuffix(" ms"))
+
+
+def _ghost(
+    then: Estimate | Unmeasured,
+    now: Estimate | Unmeasured,
+    what: str,
+    worded: Callable[[float], str],
+    number: Callable[[float], str],
+) -> Ghost:
+    if isinstance(then, Unmeasured):
+        return Ghost(text=f"predicted: not measured yet, {then.why}")
+    low, high = then.band_s
+    if then.error <= _WIDE_ERROR:
+        value = f"{worded(then.seconds)} ±{100 * then.error:.0f} %"
+    else:
+        value = f"{number(low)} to {worded(high)}"
+    present = f"; now {worded(now.seconds)}" if isinstance(now, Estimate) else ""
+    return Ghost(then.seconds, then.band_s, f"predicted {value} {what}{present}")

@@ -1,0 +1,63 @@
+"""Ghosts in the charts while a fader stands elsewhere than what runs."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.window import Window
+from tests.window.conftest import PATIENCE_MS
+from widgets.charts.picture import Level
+
+pytestmark = pytest.mark.gui
+
+
+def answered(window: Window, qtbot: QtBot, words: str) -> None:
+    view = window.chat.conversation(window.chat.current_id())
+    with qtbot.waitSignal(window.desk.chats.answer_finished, timeout=PATIENCE_MS):
+        view.submit(words)
+
+
+def predicted(window: Window) -> tuple[list[Level], list[Level]]:
+    """The ghosts drawn in the charts of TTFT and TPOT."""
+    window.live.redraw()
+    charts = (window.live.ttft, window.live.tpot)
+    found = [[x for x in c.plot.picture.levels if "Predicted" in x.name] for c in charts]
+    return found[0], found[1]
+
+
+def test_that_ghosts_appear_when_a_fader_moves_and_go_when_it_comes_back(
+    loaded_window: Window, qtbot: QtBot
+) -> None:
+    window, session = loaded_window, loaded_window.desk.session
+    # Nothing was measured yet, and that is said.
+    session.preview("ubatch_tok", 64)
+    qtbot.waitUntil(lambda: "not measured yet" in _note(window), timeout=PATIENCE_MS)
+    assert predicted(window) == ([], [])
+    session.preview("ubatch_tok", session.wanted.ubatch_tok)
+    qtbot.waitUntil(lambda: "predicted" not in _note(window), timeout=PATIENCE_MS)
+
+    answered(window, qtbot, "one two three four five six seven eight nine ten")
+    window.chat.set_current(window.chat_wiring.open_conversation())
+    answered(window, qtbot, "and another text, that is a little longer than the one before")
+    assert predicted(window) == ([], [])
+    session.preview("ubatch_tok", 64)
+    qtbot.waitUntil(lambda: all(predicted(window)), timeout=PATIENCE_MS)
+    ttft, tpot = predicted(window)
+    low, high, middle = (level.value for level in ttft)
+    assert 0 < low < middle < high
+    # Writing takes no longer with another micro-batch: the ghost stands where the lines end.
+    measured = window.desk.meters.requests.tpot_ghost
+    assert tpot[-1].value == measured.seconds
+    assert "1 stream" in measured.text
+    tokens = window.desk.measurements.runs.prompt_tok
+    assert f"for {tokens:,} tok; now" in _note(window)
+
+    session.preview("ubatch_tok", session.wanted.ubatch_tok)
+    qtbot.waitUntil(lambda: not any(predicted(window)), timeout=PATIENCE_MS)
+    assert "predicted" not in _note(window)
+
+
+def _note(window: Window) -> str:
+    window.live.redraw()
+    return window.live.ttft.sheet().note
