@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.text_domain import TextDomain
 from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.template_editor import TemplateEditor
+from widgets.text_check import TextCheck, Verdict
 from widgets.theme import set_role
 
 # The text is checked once its writer pauses.
@@ -37,6 +37,8 @@ class TextDialog(QDialog):
         self._domain = domain
         self._begun_with = ""
         self._has_warned = False
+        self._is_accepting = False  # as soon as the text is checked
+        self.checker = TextCheck(domain, self)
         self.setWindowTitle(label)
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._about = _words("muted")
@@ -84,19 +86,20 @@ class TextDialog(QDialog):
 
     def accept(self) -> None:
         """Take the text, unless something is wrong with it."""
-        if self._check():
-            self.text_accepted.emit(self.text())
-            super().accept()
+        self._is_accepting = True
+        self._forget_warning()
+        self._check()
 
     def reject(self) -> None:
         """Close; what was written since goes only when asked for a second time."""
         if self.editor.toPlainText() == self._begun_with or self._has_warned:
             super().reject()
             return
-        sentence = _NOT_TAKEN if self._check() else _NOT_TAKEN_FAULTY
+        self._is_accepting = False
         self._has_warned = True
-        self._show_fault(sentence.format(keys=self._accept_keys()))
         self.cancel_button.setText(_DISCARD)
+        self._show_fault(_NOT_TAKEN.format(keys=self._accept_keys()))
+        self._check()
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
@@ -114,9 +117,10 @@ class TextDialog(QDialog):
         self.clear_button.clicked.connect(lambda: self._replace(""))
         self.example_button.clicked.connect(lambda: self._replace(self._domain.example))
         self.editor.textChanged.connect(self._timer.start)
-        self.editor.textChanged.connect(self._forget_warning)
+        self.editor.textChanged.connect(self._on_text_changed)
         self.editor.paste_refused.connect(self._show_fault)
         self._timer.timeout.connect(self._check)
+        self.checker.checked.connect(self._on_text_checked)
         # Enter is a new line of the text.
         for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             QShortcut(QKeySequence(Qt.Modifier.CTRL | key), self, self.accept)
@@ -133,26 +137,36 @@ class TextDialog(QDialog):
         self.editor.setFocus()
         self._check()
 
-    def _check(self) -> bool:
-        """Whether the text may be accepted; says what is wrong where not."""
+    def _check(self) -> None:
+        """Say what is wrong with the text, now or as soon as that is known."""
         self._timer.stop()
-        self._forget_warning()
-        line, fault = 0, ""
         text = self.text()
-        try:
-            self._domain.check(text)
-        except DomainError as error:
-            fault = str(error)
-            found = None
-            if len(text) <= self._domain.most_characters:
-                found = self._domain.fault_in(text)
-            line = 0 if found is None else found.line
-        self.editor.mark_line(line)
-        self._show_fault(fault)
-        self.ok_button.setEnabled(not fault)
         self.clear_button.setEnabled(bool(text))
         self.example_button.setEnabled(not text)
-        return not fault
+        verdict = self.checker.verdict(text)
+        if verdict is not None:
+            self._take(verdict)
+
+    def _on_text_checked(self, verdict: Verdict) -> None:
+        if verdict.text == self.text():
+            self._take(verdict)
+
+    def _take(self, verdict: Verdict) -> None:
+        self.editor.mark_line(verdict.line)
+        self.ok_button.setEnabled(not verdict.fault)
+        is_accepting, self._is_accepting = self._is_accepting, False
+        if self._has_warned:
+            sentence = _NOT_TAKEN_FAULTY if verdict.fault else _NOT_TAKEN
+            self._show_fault(sentence.format(keys=self._accept_keys()))
+        else:
+            self._show_fault(verdict.fault)
+        if is_accepting and not verdict.fault:
+            self.text_accepted.emit(verdict.text)
+            super().accept()
+
+    def _on_text_changed(self) -> None:
+        self._is_accepting = False
+        self._forget_warning()
 
     def _forget_warning(self) -> None:
         if self._has_warned:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+from dataclasses import dataclass
 
 from engine_bridge.settings import gbnf, schema_grammar
 from engine_bridge.settings.gbnf import TextFault
@@ -21,14 +22,28 @@ _JSON_FAULTS = {
 }
 
 
-@functools.lru_cache(maxsize=16)  # every check of a configuration asks again
 def fault_in(text: str) -> TextFault | None:
     """What is wrong with the JSON schema ``text``; None where it can become a grammar.
 
     The empty text is no schema and has no fault.
     """
-    if not text:
-        return None
+    made = _made_of(text) if text else None
+    return made if isinstance(made, TextFault) else None
+
+
+def grammar_of(text: str) -> str:
+    """The grammar of the JSON schema ``text``, in which ``fault_in`` finds no fault.
+
+    Costs nothing where that was asked: the command line is written anew with every change.
+    """
+    made = _made_of(text)
+    assert isinstance(made, str), made
+    return made
+
+
+@functools.lru_cache(maxsize=16)  # every check of a configuration asks again
+def _made_of(text: str) -> str | TextFault:
+    """The grammar of ``text``, or why it has none."""
     try:
         schema = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -36,25 +51,28 @@ def fault_in(text: str) -> TextFault | None:
         return TextFault(error.lineno, error.colno, f"this is no JSON: {why}")
     except (RecursionError, ValueError) as error:
         return TextFault(1, 1, f"this is no JSON that can be read: {error}")
-    what = _fault_of(schema)
-    return None if what is None else TextFault(1, 1, what)
+    made = _converted(schema)
+    return TextFault(1, 1, made.what) if isinstance(made, _Unusable) else made
 
 
-def _fault_of(schema: object) -> str | None:
+@dataclass(frozen=True)
+class _Unusable:
+    """Why a schema has no grammar."""
+
+    what: str
+
+
+def _converted(schema: object) -> str | _Unusable:
     if not isinstance(schema, dict):
-        return "a schema is an object, in '{' and '}'"
+        return _Unusable("a schema is an object, in '{' and '}'")
     if _is_deep(schema):
-        return f"more than {_MOST_DEEP} parts stand in each other"
+        return _Unusable(f"more than {_MOST_DEEP} parts stand in each other")
     try:
-        fault = gbnf.fault_in(schema_grammar.grammar_of(schema))
+        grammar = schema_grammar.grammar_of(schema)
     except schema_grammar.SchemaError as error:
-        return str(error)
-    return None if fault is None else f"its grammar cannot be used: {fault.what}"
-
-
-def grammar_of(text: str) -> str:
-    """The grammar of the JSON schema ``text``, in which ``fault_in`` finds no fault."""
-    return schema_grammar.grammar_of(json.loads(text))
+        return _Unusable(str(error))
+    fault = gbnf.fault_in(grammar)
+    return grammar if fault is None else _Unusable(f"its grammar cannot be used: {fault.what}")
 
 
 def _refuse(constant: str) -> object:

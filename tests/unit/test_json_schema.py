@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine_bridge.settings.json_schema import fault_in
+from engine_bridge.settings import schema_grammar
+from engine_bridge.settings.json_schema import fault_in, grammar_of
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,19 @@ def test_that_no_text_makes_the_reader_fail(text: str) -> None:
 def test_that_no_pattern_makes_the_reader_fail(pattern: str) -> None:
     fault = fault_in(json.dumps({"type": "string", "pattern": f"^{pattern}$"}))
     assert fault is None or "pattern" in fault.what or "its grammar" in fault.what
+
+
+def test_that_a_schema_becomes_a_grammar_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line asks for it with every change of a setting, on the GUI thread."""
+    text = json.dumps({"type": "object", "properties": {"once": {"const": "of this test alone"}}})
+    made: list[object] = []
+    convert = schema_grammar.grammar_of
+
+    def converting(schema: dict[str, object]) -> str:
+        made.append(schema)
+        return convert(schema)
+
+    monkeypatch.setattr(schema_grammar, "grammar_of", converting)
+    assert fault_in(text) is None
+    assert grammar_of(text) == grammar_of(text)
+    assert len(made) == 1

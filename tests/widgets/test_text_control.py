@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.text_domain import TextDomain
 from resources.theme import mixed
 from resources.tokens import DARK, LIGHT
 from widgets.items_control import ItemsControl
@@ -46,6 +48,16 @@ def _changes(row: SettingRow) -> list[object]:
     seen: list[object] = []
     row.changed.connect(lambda _, value: seen.append(value))
     return seen
+
+
+def _checked(dialog: TextDialog) -> None:
+    """Wait until what stands in the dialog is checked, which goes on beside the GUI thread."""
+    while dialog.checker.is_busy:
+        for thread in threading.enumerate():
+            if thread.name == "text check":
+                thread.join(60.0)
+                assert not thread.is_alive()
+        QApplication.processEvents()
 
 
 def _opened(row: SettingRow) -> TextDialog:
@@ -96,6 +108,7 @@ def test_that_a_text_is_written_in_a_dialog_and_its_first_line_shown(make: Make)
     dialog = _opened(row)
     dialog.editor.setPlainText(GRAMMAR)
     QTest.mouseClick(dialog.ok_button, LEFT)
+    _checked(dialog)
     assert seen == [GRAMMAR]
     assert row.value() == GRAMMAR
     assert isinstance(row.control, TextControl)
@@ -109,6 +122,7 @@ def test_that_a_faulty_text_names_its_place_and_cannot_be_accepted(make: Make) -
     dialog = _opened(row)
     dialog.editor.setPlainText('root ::= answer\nanswer ::= "yes | "no"')
     dialog.accept()
+    _checked(dialog)
     assert seen == []
     assert dialog.isVisible()
     assert not dialog.ok_button.isEnabled()
@@ -130,6 +144,7 @@ def test_that_the_keyboard_opens_inserts_accepts_and_comes_back(make: Make, qtbo
     QTest.keyClick(dialog.example_button, Qt.Key.Key_Space)
     assert dialog.text()
     QTest.keyClick(dialog.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    _checked(dialog)
     assert len(seen) == 1
     assert '"type": "object"' in str(seen[0])
     assert row.control.dialog is None
@@ -191,6 +206,7 @@ def test_that_no_button_of_the_dialog_has_a_picture_of_the_system_s(make: Make) 
 def test_that_all_rows_of_a_wrapped_faulty_line_are_marked(make: Make) -> None:
     dialog = _opened(make("grammar"))
     dialog.set_text("root ::= " + '"yes" | ' * 60 + ")\n")
+    _checked(dialog)
     QApplication.processEvents()
     editor = dialog.editor
     assert editor.marked_line() == 1
@@ -208,3 +224,79 @@ def test_that_all_rows_of_a_wrapped_faulty_line_are_marked(make: Make) -> None:
     ground = mixed(DARK.raised, DARK.warning, 0.25).lower()
     assert seen[:rows] == [ground] * rows
     assert seen[rows] != ground
+
+
+# --- Where a text is checked -----------------------------------------------------------------
+
+
+class _SlowDomain(TextDomain):
+    """Texts whose check ends when the test says so."""
+
+    def check(self, value: object) -> str:
+        """Note who asks, and wait."""
+        asked.append((value, threading.current_thread() is threading.main_thread()))
+        assert may_end.wait(60.0)
+        return super().check(value)
+
+
+asked: list[tuple[object, bool]] = []
+may_end = threading.Event()
+
+
+@pytest.fixture
+def slow(themed: QApplication) -> Iterator[TextDialog]:
+    asked.clear()
+    may_end.clear()
+    domain = BY_KEY["grammar"].domain
+    assert isinstance(domain, TextDomain)
+    like = {name: getattr(domain, name) for name in domain.__dataclass_fields__}
+    dialog = TextDialog("Grammar", "about", _SlowDomain(**like))
+    dialog.open()
+    yield dialog
+    may_end.set()
+    _checked(dialog)
+    dialog.close()
+    dialog.deleteLater()
+
+
+def test_that_the_window_goes_on_while_a_text_is_checked(slow: TextDialog) -> None:
+    taken: list[str] = []
+    slow.text_accepted.connect(taken.append)
+    slow.editor.setPlainText(GRAMMAR)
+    slow.accept()
+    QApplication.processEvents()
+    assert slow.isVisible()
+    assert taken == []
+    may_end.set()
+    _checked(slow)
+    assert taken == [GRAMMAR]
+    assert not slow.isVisible()
+    assert asked == [(GRAMMAR, False)]
+
+
+def test_that_only_the_newest_of_several_texts_is_checked_and_none_taken_unasked(
+    slow: TextDialog,
+) -> None:
+    taken: list[str] = []
+    slow.text_accepted.connect(taken.append)
+    for end in ("1", "2", "3"):
+        slow.editor.setPlainText(f'root ::= "{end}')
+        slow.accept()
+    slow.editor.setPlainText(GRAMMAR)
+    may_end.set()
+    _checked(slow)
+    slow.accept()
+    _checked(slow)
+    assert taken == [GRAMMAR]
+    texts = [text for text, _ in asked]
+    assert (texts[0], texts[-1]) == ('root ::= "1', GRAMMAR)
+    assert 'root ::= "2' not in texts
+
+
+def test_that_a_dialog_may_close_while_its_text_is_checked(slow: TextDialog) -> None:
+    slow.editor.setPlainText(GRAMMAR)
+    slow.accept()
+    slow.reject()
+    assert "Not taken yet" in slow.fault_label.text()
+    slow.reject()
+    assert not slow.isVisible()
