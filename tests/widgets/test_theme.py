@@ -39,7 +39,7 @@ from resources.theme import (
     selected_ground,
     stylesheet,
 )
-from resources.tokens import DARK, LIGHT, SMALL_SCALE, Palette
+from resources.tokens import DARK, FIGURE_SCALE, LIGHT, SMALL_SCALE, Palette
 from tests.widgets.finding import child
 from widgets.chat_scroll import ConversationScroll
 from widgets.composer import Composer
@@ -232,7 +232,7 @@ def test_that_other_icons_take_their_colour_from_the_palette() -> None:
 
 def test_that_small_text_follows_the_body_size() -> None:
     sizes = {float(size) for size in re.findall(r"font-size: ([\d.]+)pt", stylesheet(13.5))}
-    assert sizes == {round(13.5 * SMALL_SCALE, 2)}
+    assert sizes == {round(13.5 * scale, 2) for scale in (SMALL_SCALE, FIGURE_SCALE)}
 
 
 def test_that_a_role_changes_what_a_label_looks_like(qtbot: QtBot, themed: QApplication) -> None:
