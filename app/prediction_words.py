@@ -1,4 +1,4 @@
-"""What a prediction says in the muted line of its chart. Pure."""
+"""What a prediction says in the muted line of its chart, the most telling part first. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from engine_bridge.metrics.ghost import Ghost
 from engine_bridge.metrics.prediction import Estimate, Unmeasured
+from widgets.charts.note_line import BETWEEN
 from widgets.charts.words import milliseconds, seconds_number, seconds_text
 
 # A wider band is said by its ends.
@@ -34,11 +35,11 @@ def _ghost(
     number: Callable[[float], str],
 ) -> Ghost:
     if isinstance(then, Unmeasured):
-        return Ghost(text=f"predicted: not measured yet, {then.why}")
+        return Ghost(text=f"predicted: not measured yet{BETWEEN}{then.why}")
     low, high = then.band_s
     if then.error <= _WIDE_ERROR:
         value = f"{worded(then.seconds)} ±{100 * then.error:.0f} %"
     else:
         value = f"{number(low)} to {worded(high)}"
-    present = f"; now {worded(now.seconds)}" if isinstance(now, Estimate) else ""
-    return Ghost(then.seconds, then.band_s, f"predicted {value} {what}{present}")
+    present = f", now {worded(now.seconds)}" if isinstance(now, Estimate) else ""
+    return Ghost(then.seconds, then.band_s, f"predicted {value}{present}{BETWEEN}{what}")

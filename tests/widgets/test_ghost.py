@@ -21,7 +21,7 @@ from widgets.charts.ttft import TtftChart
 pytestmark = pytest.mark.gui
 
 NOW_NS = 5000 * SECOND
-GHOST = Ghost(0.9, (0.8, 1.0), "predicted 0.90 s ±12 % for 812 tok; now 0.38 s")
+GHOST = Ghost(0.9, (0.8, 1.0), "predicted 0.90 s ±12 %, now 0.38 s · for 812 tok")
 Charts = tuple[TtftChart, TpotChart]
 
 
@@ -64,7 +64,7 @@ def test_that_a_prediction_is_a_level_with_its_band_in_sight_and_in_words(charts
 
 
 def test_that_what_is_not_measured_is_said_and_nothing_drawn(charts: Charts) -> None:
-    shown(charts, Ghost(text="predicted: not measured yet, no prompt was read with these drafts"))
+    shown(charts, Ghost(text="predicted: not measured yet · no prompt was read with these drafts"))
     for chart in charts:
         assert chart.plot.picture.levels == ()
         assert "not measured yet" in chart.text()

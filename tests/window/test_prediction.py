@@ -51,7 +51,7 @@ def test_that_ghosts_appear_when_a_fader_moves_and_go_when_it_comes_back(
     assert tpot[-1].value == measured.seconds
     assert "1 stream" in measured.text
     tokens = window.desk.measurements.runs.prompt_tok
-    assert f"for {tokens:,} tok; now" in _note(window)
+    assert f" · for {tokens:,} tok" in _note(window)
 
     session.preview("ubatch_tok", session.wanted.ubatch_tok)
     qtbot.waitUntil(lambda: not any(predicted(window)), timeout=PATIENCE_MS)
