@@ -9,15 +9,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from app.arguments import parse_arguments
 from app.export.targets import TARGETS
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
-from app.quoting import Shell, own_shell
+from app.quoting import Shell
 from app.settings_list import settings_lines, settings_values
 from app.ways_out import ways_out
 from engine_bridge.memory_plan import MemoryPlan
@@ -32,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = parse_arguments(argv)
     try:
-        status: int = arguments.run(arguments)
+        status = _RUNS[arguments.command](arguments)
         sys.stdout.flush()
     except (DomainError, PlanningError) as error:
         print(error, file=sys.stderr)
@@ -44,71 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tunedeck",
-        description="A mixing desk for a local model. Without a command, the window opens.",
-    )
-    parser.set_defaults(run=_run_window, model=None, set=[], theme=None)
-    _add_window_options(parser)
-    commands = parser.add_subparsers(metavar="COMMAND")
-
-    plan = commands.add_parser("plan", help="memory that a model would take with some settings")
-    plan.set_defaults(run=_run_plan)
-    _add_model_options(plan)
-    plan.add_argument("--json", action="store_true", help="print one JSON object")
-
-    export = commands.add_parser("export", help="the settings as another engine's command line")
-    export.set_defaults(run=_run_export)
-    _add_model_options(export)
-    export.add_argument("--to", choices=tuple(TARGETS), default="llama-server")
-    export.add_argument(
-        "--shell",
-        choices=tuple(str(shell) for shell in Shell),
-        default=str(own_shell()),
-        help="who will read the line (%(default)s by default)",
-    )
-    export.add_argument("--lines", action="store_true", help="a line for each flag")
-    export.add_argument("--json", action="store_true", help="print one JSON object")
-
-    settings = commands.add_parser("settings", help="list what can be set")
-    settings.set_defaults(run=_run_settings)
-    settings.add_argument("--json", action="store_true", help="print one JSON list")
-
-    diagnostics = commands.add_parser(
-        "diagnostics", help="versions, hardware and settings for whoever helps; no names, no chats"
-    )
-    diagnostics.set_defaults(run=_run_diagnostics)
-    diagnostics.add_argument("--json", action="store_true", help="print one JSON object")
-
-    tour = commands.add_parser("tour", help="drive a scripted session and save its pictures")
-    tour.set_defaults(run=_run_tour)
-    tour.add_argument("--out", type=Path, required=True, help="folder for the pictures")
-    tour.add_argument("--model", help="GGUF file (the demo model by default)")
-    tour.add_argument("--theme", choices=("dark", "light"), default="dark")
-    tour.add_argument("--size", default="1440x900", help="width x height of the window")
-    return parser
-
-
-def _add_window_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", help="GGUF file to load at the start")
-    parser.add_argument(
-        "--theme",
-        choices=("dark", "light"),
-        help="pin the colours; the system's are followed otherwise",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
-    )
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="GGUF file")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
-    )
 
 
 def _values(arguments: argparse.Namespace) -> dict[str, object]:
@@ -232,6 +168,17 @@ def _bytes_with_caches(plan: MemoryPlan) -> dict[str, int]:
     """Bytes by use; ``host`` counts what prompt caches may take as well, at most."""
     uses: dict[str, int] = msgspec.structs.asdict(plan.bytes)
     return uses | {"host": plan.bytes.host + caches_bytes(plan)}
+
+
+# By the command; without one the window opens.
+_RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
+    None: _run_window,
+    "plan": _run_plan,
+    "export": _run_export,
+    "settings": _run_settings,
+    "diagnostics": _run_diagnostics,
+    "tour": _run_tour,
+}
 
 
 if __name__ == "__main__":

@@ -71,10 +71,6 @@ ENGINE_LIBRARIES: tuple[tuple[str, str], ...] = (
     ("libstdc++.so.6", "libstdc++6"),
 )
 _FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-# Commands of `tunedeck` that need no display; a tour without one is drawn into memory.
-WITHOUT_DISPLAY = (
-    "tour", "plan", "export", "import", "settings", "diagnostics", "-h", "--help", "--version",
-)  # fmt: skip
 
 
 def missing_libraries(
@@ -181,11 +177,6 @@ def refuse_if_missing(found: list[Missing], what_for: str) -> None:
         f"{what_for} needs {listed}, which this system lacks: "
         f"{remedy_here([missing.package for missing in found])}."
     )
-
-
-def needs_display(arguments: list[str]) -> bool:
-    """Whether ``tunedeck`` needs a display for these arguments."""
-    return not any(word in WITHOUT_DISPLAY for word in arguments)
 
 
 def refuse_without_display(

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.arguments import COMMANDS, TARGET_NAMES, parse_arguments
+from app.cli import _RUNS
+from app.export.targets import TARGETS
 from bootstrap import packages, system
 from bootstrap.say import SetupError
 from bootstrap.system import (
@@ -20,7 +23,6 @@ from bootstrap.system import (
     missing_for_qt,
     missing_for_venv,
     missing_libraries,
-    needs_display,
     refuse_if_missing,
     refuse_without_display,
 )
@@ -141,19 +143,55 @@ def test_that_a_missing_display_is_said(environment: dict[str, str], is_refused:
 
 
 @pytest.mark.parametrize(
-    ("words", "opens"),
+    ("words", "said"),
     [
-        ([], True),
-        (["--model", "a.gguf"], True),
-        (["tour", "--out", "pictures"], False),
-        (["plan", "a.gguf"], False),
-        (["export", "a.gguf", "--to", "llama-server"], False),
-        (["diagnostics", "--json"], False),
-        (["--help"], False),
+        (["plam"], "There is no command 'plam'. Did you mean 'plan'?"),
+        (["bogus"], "There is no command 'bogus'. `tunedeck --help`"),
+        (["--bogus"], "--bogus"),
+        (["--theme", "pink"], "'pink'"),
+        (["plan"], "model"),
     ],
 )
-def test_that_commands_without_a_window_need_no_display(words: list[str], opens: bool) -> None:
-    assert needs_display(words) is opens
+def test_that_a_wrong_word_is_refused_before_a_display_is_missed(
+    words: list[str], said: str
+) -> None:
+    done = _bootstrap("run", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "display" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+
+
+def test_that_help_needs_neither_a_display_nor_a_set_up() -> None:
+    done = _bootstrap("run", "--help")
+    assert done.returncode == 0
+    assert all(command in done.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ([], None),
+        (["--model", "settings"], None),
+        (["tour", "--out", "pictures"], "tour"),
+        (["plan", "a.gguf"], "plan"),
+        (["export", "a.gguf", "--to", "llama-server"], "export"),
+        (["diagnostics", "--json"], "diagnostics"),
+    ],
+)
+def test_that_only_a_line_without_a_command_opens_the_window(
+    words: list[str], command: str | None
+) -> None:
+    assert parse_arguments(words).command == command
+
+
+def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
+    assert set(_RUNS) == {None, *COMMANDS}
+    assert tuple(TARGETS) == TARGET_NAMES
+    for command in COMMANDS:
+        needed = {"plan": ["a.gguf"], "export": ["a.gguf"], "tour": ["--out", "pictures"]}
+        assert parse_arguments([command, *needed.get(command, [])]).command == command
 
 
 def test_that_the_engine_s_libraries_are_those_this_machine_runs_with() -> None:

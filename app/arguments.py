@@ -1,0 +1,110 @@
+"""What may stand on the command line of ``tunedeck``.
+
+Only the standard library, so that a wrong word is refused before anything is set up for it. Must
+not know what the commands do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from app.quoting import Shell, own_shell
+
+# The first one is what the window shows unasked.
+TARGET_NAMES = ("llama serve", "llama-server")
+_DEFAULT_TARGET = "llama-server"
+COMMANDS = ("plan", "export", "settings", "diagnostics", "tour")
+_COMMAND = "COMMAND"
+_UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses in a sentence, with exit status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where the right words are told."""
+        found = _UNKNOWN_COMMAND.match(message)
+        if found is None:
+            sentence = f"{message[:1].upper()}{message[1:]}."
+        else:
+            sentence = f"There is no command {found[1]!r}.{_nearest(found[1])}"
+        self.exit(2, f"{sentence} `{self.prog} --help` says what can be asked for.\n")
+
+
+def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read ``words`` (those of the process by default); ``command`` is None for the window.
+
+    Raises:
+        SystemExit: With status 2 where they are wrong, with 0 where help was asked for; it is said.
+    """
+    return _parser().parse_args(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tunedeck",
+        description="A mixing desk for a local model. Without a command, the window opens.",
+    )
+    parser.set_defaults(command=None, model=None, set=[], theme=None)
+    _add_window_options(parser)
+    commands = parser.add_subparsers(dest="command", metavar=_COMMAND)
+
+    plan = commands.add_parser("plan", help="memory that a model would take with some settings")
+    _add_model_options(plan)
+    plan.add_argument("--json", action="store_true", help="print one JSON object")
+
+    export = commands.add_parser("export", help="the settings as another engine's command line")
+    _add_model_options(export)
+    export.add_argument("--to", choices=TARGET_NAMES, default=_DEFAULT_TARGET)
+    export.add_argument(
+        "--shell",
+        choices=tuple(str(shell) for shell in Shell),
+        default=str(own_shell()),
+        help="who will read the line (%(default)s by default)",
+    )
+    export.add_argument("--lines", action="store_true", help="a line for each flag")
+    export.add_argument("--json", action="store_true", help="print one JSON object")
+
+    settings = commands.add_parser("settings", help="list what can be set")
+    settings.add_argument("--json", action="store_true", help="print one JSON list")
+
+    diagnostics = commands.add_parser(
+        "diagnostics", help="versions, hardware and settings for whoever helps; no names, no chats"
+    )
+    diagnostics.add_argument("--json", action="store_true", help="print one JSON object")
+
+    tour = commands.add_parser("tour", help="drive a scripted session and save its pictures")
+    tour.add_argument("--out", type=Path, required=True, help="folder for the pictures")
+    tour.add_argument("--model", help="GGUF file (the demo model by default)")
+    tour.add_argument("--theme", choices=("dark", "light"), default="dark")
+    tour.add_argument("--size", default="1440x900", help="width x height of the window")
+    return parser
+
+
+def _add_window_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", help="GGUF file to load at the start")
+    parser.add_argument(
+        "--theme",
+        choices=("dark", "light"),
+        help="pin the colours; the system's are followed otherwise",
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="GGUF file")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def _nearest(word: str) -> str:
+    near = difflib.get_close_matches(word, COMMANDS, 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
