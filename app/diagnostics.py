@@ -235,7 +235,10 @@ def _told(key: str, value: object) -> object:
         return f"a text of {len(value):,} characters"
     if key.endswith("_path") and isinstance(value, str):
         return value.replace("\\", "/").rpartition("/")[2]
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        # An empty list has a word of its own: no device named is every device.
+        return list(value) or BY_KEY[key].domain.format(value)
+    return value
 
 
 def _effective(applied: Applied | None) -> object:

@@ -84,6 +84,17 @@ def test_that_the_report_tells_what_runs_here(situation: Situation) -> None:
         assert told in text, told
 
 
+def test_that_an_empty_list_is_told_by_the_word_that_it_has_as_a_setting(
+    situation: Situation,
+) -> None:
+    """No device named is every device, and no share named is one by free memory."""
+    text = whole(situation)
+    assert "  devices: all\n" in text
+    assert "  tensor_split: auto\n" in text
+    assert "  override_tensor: none\n" in text
+    assert "  spec_types: none\n" in text
+
+
 def test_that_no_name_home_token_or_sentence_is_in_it(situation: Situation) -> None:
     text = whole(situation)
     for planted in (
