@@ -21,11 +21,10 @@ def why_not_its_guesses(target: ModelFacts, layers: ModelFacts) -> str:
         layers: The file of guessing layers.
     """
     if layers.architecture not in MTP_ARCHITECTURES:
-        why = (
-            f"{layers.architecture} layers read the cache of the model itself, which the desk does "
-            "not give them. llama-server runs them with --spec-type draft-mtp -md FILE"
-        )
-        return f"{layers.name} cannot draft for {target.name}: {why}."
+        # The draft menu shows the first sentence behind the colon whole: no longer than this.
+        why = f"{layers.architecture} layers read the model's own cache and are not run here"
+        how = "llama-server runs them with --spec-type draft-mtp -md FILE"
+        return f"{layers.name} cannot draft for {target.name}: {why}. {how}."
     if target.architecture != layers.architecture:
         why = f"its layers are a {layers.architecture} model's, and this is {target.architecture}"
     elif target.width != layers.width:

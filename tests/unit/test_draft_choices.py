@@ -17,6 +17,7 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import NGRAM_KINDS
 from tests.engine.tiny_mtp import TinyMtp, write_tiny_mtp, write_tiny_mtp_chain
 from tests.tiny_model import TinyLlama, write_tiny_llama
+from tests.unit.gguf_bytes import Gguf, llama_values
 
 
 def entry_of(path: Path) -> ModelEntry:
@@ -192,6 +193,27 @@ def test_that_layers_of_the_model_s_own_are_offered_where_they_can_be_asked(
     assert "runs one such layer of qwen35 models, not 2" in tip
     own = {"spec_types": (MTP,), "draft_model_path": ""}
     assert values_of_choice(MTP, "", EngineConfig()) == own
+
+
+def test_that_layers_which_the_engine_does_not_run_say_so_in_the_menu(
+    target: ModelEntry, tmp_path: Path
+) -> None:
+    """All of the reason can be read there; what runs them stands in the tip."""
+    values = {
+        key.replace("llama.", "gemma4-assistant."): value for key, value in llama_values().items()
+    }
+    path = tmp_path / "assistant.gguf"
+    path.write_bytes(Gguf(values=values | {"general.architecture": "gemma4-assistant"}).file())
+    entry = entry_of(path)
+    told: list[DraftVerdict] = []
+    check(DraftRequest(target.location, (entry.location,)), told.append)
+    reason = told[0].why_not
+    line = choices_of(EngineConfig(), target, [entry], lambda _: reason, "")[-2]
+    assert line.text == (
+        "assistant: gemma4-assistant layers read the model's own cache and are not run here"
+    )
+    assert not line.is_enabled
+    assert "llama-server runs them with --spec-type draft-mtp -md FILE" in line.tip
 
 
 def test_that_a_file_of_guessing_layers_is_a_choice_like_a_small_model(
