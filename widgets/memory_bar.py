@@ -134,8 +134,7 @@ class MemoryBar(QWidget):
         ink = self._colours.warning if is_over else None
         caches = state.caches_text()
         entries = [*left_over, others, Entry(rest, ink=ink)]
-        kept = faded(self._colours.kv, self._colours.raised, 0.45, self._colours.panel)
-        kept_colour = kept if state.kept_bytes else None
+        kept_colour = self._colours.caches if state.kept_bytes else None
         kept_entry = Entry(caches, kept_colour, brief=state.caches_text("caches"))
         self._rest.set_entries([*entries, kept_entry] if caches else entries)
         texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
@@ -223,8 +222,7 @@ class _Bar(QWidget):
             x = self._hatch(painter, x, max(0, before - after) * px_per_byte, colour)
         for colour, before, after in zip(series, now, then, strict=True):
             x = self._hatch(painter, x, max(0, after - before) * px_per_byte, colour)
-        kept = faded(colours.kv, colours.raised, 0.45, colours.panel)
-        self._fill(painter, x, self._state.kept_bytes * px_per_byte, kept)
+        self._fill(painter, x, self._state.kept_bytes * px_per_byte, colours.caches)
 
     def _fill(self, painter: QPainter, x: float, width: float, colour: str) -> float:
         painter.fillRect(QRectF(x, 0, width, self.height()), QColor(colour))
