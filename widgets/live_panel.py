@@ -258,7 +258,7 @@ class LivePanel(QWidget):
 
     def _detail_in(self, room_px: int) -> int:
         """How much of the figures leaves the charts enough of their room."""
-        needed = max(chart.minimumSizeHint().height() for chart in self.charts)
+        needed = max(chart.least_px() for chart in self.charts)
         for detail, least_px in _LEAST_PX.items():
             each = (room_px - self._figures_px(detail)) // len(self.charts)
             if each >= max(least_px, needed):

@@ -219,7 +219,7 @@ def test_that_figures_are_renewed_four_times_a_second_at_most(
 
 
 @pytest.mark.parametrize(
-    ("height", "detail"), [(900, FULL), (640, FULL), (520, BRIEF), (400, NONE)]
+    ("height", "detail"), [(900, FULL), (640, FULL), (545, BRIEF), (400, NONE)]
 )
 def test_that_low_panels_keep_the_room_for_the_charts(
     panel: LivePanel, height: int, detail: int

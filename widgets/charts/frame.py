@@ -40,6 +40,8 @@ _KEYS = (
     "Arrow keys pan, plus and minus zoom, Space pauses, End follows; Shift with an arrow moves the "
     "crosshair, Ctrl with an arrow goes to the next change."
 )
+# What an empty plot says wraps into so many in the narrowest column.
+_EMPTY_LINES = 3
 _NOTHING_HERE = "Nothing was measured in this stretch of time."
 
 View = TypeVar("View")
@@ -260,6 +262,12 @@ class ChartFrame(QFrame, Generic[View]):
             self._empty.setVisible(is_empty)
             self.plot.set_blank(is_empty)
             self._show_note()
+
+    def least_px(self) -> int:
+        """The height from which on what stands in an empty plot can be read."""
+        words = _EMPTY_LINES * self._empty.fontMetrics().lineSpacing() + self.plot.axis_height()
+        plot = self.plot.minimumHeight()
+        return self.minimumSizeHint().height() - plot + max(plot, words)
 
     def text(self) -> str:
         """Everything the chart says, in words."""
