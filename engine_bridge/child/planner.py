@@ -191,9 +191,7 @@ class Planner:
             runs += 1
             return self._tried(pair, candidate, room)
 
-        slots, ctx, coarse = room_beside(
-            placed.applied_to(config), pair.target.facts, room, tried
-        )
+        slots, ctx, coarse = room_beside(placed.applied_to(config), pair.target.facts, room, tried)
         return RoomFigures(slots, ctx, coarse, time.perf_counter() - begin_s, runs)
 
     def _checked(

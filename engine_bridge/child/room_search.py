@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from engine_bridge.child.auto_placement import TryOut
@@ -180,8 +181,9 @@ class _Search:
         return low, "memory", self._short_device(scale.config_of(high))
 
     def _allowed_near(self, scale: _Scale, guess: int, low: int, high: int) -> int | None:
-        """The step between two others that is nearest to a guess and keeps all rules."""
-        for step in (*range(guess, low, -1), *range(guess + 1, high)):
+        """The step between two others that is nearest to a guess and keeps all rules, if any is."""
+        first = min(guess, high - 1)
+        for step in chain(range(first, low, -1), range(first + 1, high)):
             if not errors_of(scale.config_of(step), self._facts):
                 return step
         return None
@@ -212,7 +214,7 @@ class _Search:
 def _next_guess(missing: dict[int, int], low: int, high: int) -> int:
     """Where a straight line through the nearest two tries says that the last one fits."""
     if len(missing) == 1:
-        return min(high - 1, 2 * low) if low else max(1, high // 2)
+        return 2 * low if low else high // 2
     if len(missing) > _STRAIGHT_GUESSES or _NEVER in missing.values():
         return (low + high) // 2
     fitting = sorted((s for s in missing if s <= low), reverse=True)

@@ -17,7 +17,7 @@ from engine_bridge.child import planner, planner_thread
 from engine_bridge.child.auto_placement import TryOut
 from engine_bridge.child.planner_thread import PlannerThread, Running
 from engine_bridge.memory_plan import MemoryPlan
-from engine_bridge.protocol import DeviceFacts, Event, Plan, PlanReady, Refused
+from engine_bridge.protocol import AskRoom, DeviceFacts, Event, Plan, PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
 from tests.engine.harness import InProcess
 from tests.tiny_model import TinyLlama, write_tiny_llama
@@ -251,9 +251,9 @@ class Taker:
     """Writes down what it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Plan] = []
+        self.asked: list[Plan | AskRoom] = []
 
-    def request(self, question: Plan) -> None:
+    def request(self, question: Plan | AskRoom) -> None:
         self.asked.append(question)
 
 
