@@ -19,7 +19,7 @@ from engine_bridge.child.pace import Pace
 from engine_bridge.child.pool import PLENTY_TOK, Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
-from engine_bridge.child.scheduler import Limits, Share, reads_together, share_out
+from engine_bridge.child.scheduler import Limits, Share, in_slot_order, reads_together, share_out
 from engine_bridge.child.slot import Slot, keeps_state, slot_cap_tok
 from engine_bridge.child.step_guard import StepGuard
 from engine_bridge.child.stream import Prepared, Stream
@@ -296,7 +296,7 @@ class Batcher:
 
     def _who_is_next(self, room_tok: int) -> tuple[list[Stream], list[Stream]]:
         """Streams that shall have their next token, and those that still read their prompts."""
-        generating = [stream for stream in self.streams if stream.is_generating]
+        generating = in_slot_order(stream for stream in self.streams if stream.is_generating)
         if len(generating) == len(self.streams):
             return generating, []
         reading = [stream for stream in self.streams if not stream.is_generating]

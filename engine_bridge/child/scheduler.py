@@ -5,8 +5,9 @@ Decides by numbers alone; must not know the engine. One step is one ``llama_deco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from engine_bridge.child.pace import Pace
 from engine_bridge.child.stream import Stream
@@ -19,6 +20,7 @@ _SHORT_S, _TOGETHER_S = 0.5, 5.0
 # Prompts that came together are read in groups of a quarter of what is left, of whole prompts and
 # no smaller than that: most first tokens come earlier, and the last one hardly later.
 _GROUPS, _LEAST_GROUP_TOK = 4, 96
+_BY_SLOT = attrgetter("slot.index")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,16 @@ class Share:
     tokens: int
     draft_tok: int = 0
     rows: int = 1
+
+
+def in_slot_order(streams: Iterable[Stream]) -> list[Stream]:
+    """Streams by the number of their slot.
+
+    Slots with caches of their own are computed together only where successive numbers follow each
+    other in the batch (``split_equal`` in src/llama-batch.cpp). In the order in which they started,
+    two streams of slots 1 and 0 read all weights twice a step, and take twice as long.
+    """
+    return sorted(streams, key=_BY_SLOT)
 
 
 def drafts_allowed(stream: Stream, limits: Limits, streams: int) -> int:
@@ -114,8 +126,8 @@ def share_out(
     """Plan a step.
 
     Args:
-        generating: Streams that want their next token, in the order they started; drafts made.
-        reading: The other streams, in that order.
+        generating: Streams that want their next token, as ``in_slot_order``; drafts made.
+        reading: The other streams, in the order they started.
         limits: What a step may hold.
         pace: Measured speed.
         room_tok: Free cells in the pool; at least one for every generating stream.
