@@ -113,7 +113,7 @@ def _why(most: Most, model: ModelFacts | None = None) -> str:
         trained = "" if model is None else f", {model.ctx_train_tok:,} tok"
         return f"The training length is the limit{trained}: no slot uses more."
     if most.limit == "search":
-        return "More may fit: the engine was not asked for larger pools."
+        return "More may fit: the engine was not asked for more."
     return most.why
 
 

@@ -27,6 +27,8 @@ from engine_bridge.settings.table import MAX_SLOTS
 # A dry run of so many cells takes a tenth of a second and 200 MB; the rules allow four times as
 # many, but nobody asked for these.
 MOST_CELLS = 4_194_304
+# The fader's last stop; a dry run of 256 slots takes a third of a second.
+MOST_SLOTS = 64
 # Guesses on a straight line before what is left is halved; halving takes twelve at most.
 _STRAIGHT_GUESSES, _MOST_GUESSES = 8, 20
 _MANY_SLOTS = f"llama.cpp takes at most {MAX_SLOTS} slots."
@@ -89,9 +91,10 @@ class _Search:
         """The most slots at the context of ``base``."""
         full = _with_full_pool(base)
         cells = max(1, self._most_cells // pad_context_tok(base.ctx_per_slot_tok))
-        limit: Literal["rule", "search"] = "rule" if cells >= MAX_SLOTS else "search"
+        top = min(MAX_SLOTS, cells, max(MOST_SLOTS, base.slots))
+        limit: Literal["rule", "search"] = "rule" if top == MAX_SLOTS else "search"
         scale = _Scale(
-            top=min(MAX_SLOTS, cells),
+            top=top,
             limit=limit,
             why=_MANY_SLOTS if limit == "rule" else "",
             present=base.slots,

@@ -121,7 +121,7 @@ def test_that_the_training_length_limits_a_machine_with_room(
 ) -> None:
     found = planners(_TOTAL).room(configure(small_path))
     assert (found.ctx.number, found.ctx.limit) == (8192, "training")
-    assert found.slots.number == 256
+    assert (found.slots.number, found.slots.limit) == (64, "search")
 
 
 def test_that_settings_that_break_a_rule_have_no_room_but_its_sentence(

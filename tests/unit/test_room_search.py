@@ -64,7 +64,7 @@ def largest(
 
 
 def most_slots(config: EngineConfig, space: Room, present: EngineConfig | None = None) -> int:
-    return largest(range(1, 257), lambda n: config.with_values({"slots": n}), space, present)
+    return largest(range(1, 65), lambda n: config.with_values({"slots": n}), space, present)
 
 
 def longest(config: EngineConfig, space: Room, present: EngineConfig | None = None) -> int:
@@ -149,10 +149,18 @@ def test_that_a_rule_stops_slots_with_its_sentence() -> None:
 
 
 def test_that_no_more_slots_than_llama_cpp_takes_are_found() -> None:
-    config = CONFIG.with_values({"ctx_per_slot_tok": 256})
+    config = CONFIG.with_values({"ctx_per_slot_tok": 256, "slots": 256})
     slots, _, _ = room_beside(config, FACTS, room(60.0), Machine())
     assert (slots.number, slots.limit) == (256, "rule")
     assert "at most 256" in slots.why
+
+
+def test_that_slots_beyond_the_faders_last_stop_are_not_tried_unasked() -> None:
+    config = CONFIG.with_values({"ctx_per_slot_tok": 256})
+    machine = Machine()
+    slots, _, _ = room_beside(config, FACTS, room(60.0), machine)
+    assert (slots.number, slots.limit) == (room_search.MOST_SLOTS, "search")
+    assert max(asked.slots for asked in machine.asked) == room_search.MOST_SLOTS
 
 
 def test_that_a_rule_between_values_is_stepped_over() -> None:
