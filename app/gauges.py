@@ -13,6 +13,7 @@ from widgets.ceiling_panel import CeilingPanel
 from widgets.live_pages import LivePages
 from widgets.live_panel import LivePanel
 from widgets.room_panel import RoomPanel
+from widgets.tall_page import TallPage
 
 
 class Gauges(QObject):
@@ -23,7 +24,8 @@ class Gauges(QObject):
         super().__init__(parent)
         self.ceiling = CeilingPanel()
         self.room = RoomPanel()
-        self.pages = LivePages((("Charts", live), ("Ceiling", self.ceiling), ("Room", self.room)))
+        charts = TallPage(live)
+        self.pages = LivePages((("Charts", charts), ("Ceiling", self.ceiling), ("Room", self.room)))
         self.ceiling_wiring = CeilingWiring(desk, self.ceiling, self)
         self.room_wiring = RoomWiring(desk, self.room, self)
         self.prediction_wiring = PredictionWiring(desk, self)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -267,7 +267,11 @@ class ChartFrame(QFrame, Generic[View]):
         """The height from which on what stands in an empty plot can be read."""
         words = _EMPTY_LINES * self._empty.fontMetrics().lineSpacing() + self.plot.axis_height()
         plot = self.plot.minimumHeight()
-        return self.minimumSizeHint().height() - plot + max(plot, words)
+        return super().minimumSizeHint().height() - plot + max(plot, words)
+
+    def minimumSizeHint(self) -> QSize:
+        """No lower: where there is less room for all charts they are scrolled."""
+        return QSize(super().minimumSizeHint().width(), self.least_px())
 
     def text(self) -> str:
         """Everything the chart says, in words."""
