@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
@@ -149,9 +149,7 @@ class SettingRow(QWidget):
     def set_compact(self, is_compact: bool) -> None:
         """Leave the badge out where the window has no room for it."""
         self._badge.setHidden(is_compact)
-        # Qt does not by itself in a section that is folded.
-        self._header.invalidate()
-        self._column.invalidate()
+        self._measure_anew()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
@@ -216,6 +214,18 @@ class SettingRow(QWidget):
         self._control.committed.connect(self._on_committed)
         self._control.refused.connect(self._on_refused)
         self._name.double_clicked.connect(self.reset)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """In type of another size it needs other room, also while nobody sees it."""
+        super().changeEvent(event)
+        is_restyled = event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange)
+        if is_restyled and hasattr(self, "_column"):
+            self._measure_anew()
+
+    def _measure_anew(self) -> None:
+        """Forget how wide it had to be: Qt does not by itself in a section that is folded."""
+        self._header.invalidate()
+        self._column.invalidate()
 
     def _on_dragged(self, value: Value) -> None:
         self._show()

@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
 
 from app.window import Window
 from resources.tokens import DARK
+from tests.unit.nvml_replay import h200, rtx_3090
+from tests.widgets.test_board_strip import activity_of
 from widgets.elided_label import ElidedLabel
 from widgets.theme import apply_theme
 
@@ -24,8 +26,8 @@ pytestmark = [
     pytest.mark.gui,
     pytest.mark.qt_log_ignore("This plugin does not support"),
 ]
-# 3840 × 2160 at 200 % has the pixels of the third.
-SIZES = ((1024, 700), (1440, 900), (1920, 1080), (3840, 2160))
+# 3840 × 2160 at 200 % has the pixels of 1920 × 1080.
+SIZES = ((1024, 600), (1366, 700), (1440, 900), (1920, 1080), (3840, 2160))
 
 
 def visible(window: Window) -> Iterator[QWidget]:
@@ -135,3 +137,51 @@ def test_that_the_badges_leave_before_the_columns_get_too_wide(
         window.resize(width, 900)
         widths.append(window.tune.minimumSizeHint().width())
     assert widths[1] < widths[0] == widths[2]
+
+
+@pytest.mark.parametrize("goes_back_at_px", [1440, 1920])
+def test_that_the_charts_come_back_beside_the_chat_with_smaller_type(
+    make_window: Callable[..., Window], goes_back_at_px: int
+) -> None:
+    """Rows in folded sections were measured in the larger type, too."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    apply_theme(app, DARK, 1.5)
+    window = make_window()
+    window.docks.show("conversations")
+    window.resize(1440, 900)
+    settle()
+    assert window.is_folded
+    window.resize(goes_back_at_px, 900)
+    apply_theme(app, DARK, 1.0)
+    settle()
+    window.resize(1440, 900)
+    settle()
+    assert not window.is_folded
+    fresh = make_window()
+    fresh.resize(1440, 900)
+    settle()
+    for name in ("tune", "live"):
+        assert window.docks.dock(name).width() == fresh.docks.dock(name).width(), name
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+@pytest.mark.parametrize("page", [0, 1, 2])
+def test_that_no_page_beside_the_chat_is_cut_off_in_a_low_window(
+    make_window: Callable[..., Window], page: int, scale: float
+) -> None:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    apply_theme(app, DARK, scale)
+    window = make_window()
+    window.resize(1024, 600)
+    window.live.boards.set_boards(activity_of(rtx_3090(), h200()))
+    window.show_live()
+    window.gauges.pages.show_page(page)
+    settle()
+    assert (window.width(), window.height()) == (1024, 600)
+    faults = [f"{told(each)}: {cut_off(each)}" for each in visible(window) if cut_off(each)]
+    faults += [f"{told(each)} lies outside" for each in visible(window) if lies_outside(each)]
+    assert faults == []
+    for chart in window.live.charts:
+        assert chart.height() >= chart.minimumSizeHint().height()
