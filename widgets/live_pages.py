@@ -20,9 +20,7 @@ class LivePages(QWidget):
 
     page_shown = Signal(int)
 
-    def __init__(
-        self, pages: Sequence[tuple[str, QWidget]], parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, pages: Sequence[tuple[str, QWidget]], parent: QWidget | None = None) -> None:
         """Show the first of ``pages``, each a word and its widget."""
         super().__init__(parent)
         self.choice = Segmented([word for word, _ in pages])
