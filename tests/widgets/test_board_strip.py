@@ -14,9 +14,12 @@ from engine_bridge.hardware.nvidia import NvidiaReader
 from engine_bridge.metrics.board_activity import BoardActivity, SharedMemory
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.metrics.snapshot import MemorySnapshot
+from resources.tokens import DARK, LIVE_WIDTH_PX
 from tests.unit.nvml_replay import ENGINE, GIB, Board, Replay, h200, laptop_4060, rtx_3090
 from widgets.board_strip import BoardStrip
+from widgets.elided_label import ElidedLabel
 from widgets.live_panel import LivePanel
+from widgets.theme import apply_theme
 
 pytestmark = pytest.mark.gui
 Shown = Callable[[QWidget], None]
@@ -226,3 +229,41 @@ def test_that_main_memory_stands_there_without_a_board(strip: BoardStrip) -> Non
     assert "no swap" in strip.text()
     strip.set_ram(None)
     assert strip.isHidden()
+
+
+# --- Little room -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5, 2.0])
+def test_that_boards_do_not_widen_the_live_column(
+    strip: BoardStrip, shown: Shown, scale: float
+) -> None:
+    """Columns leave, and what stood in them can still be read."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    apply_theme(app, DARK, scale)
+    strip.set_boards(activity_of(rtx_3090(), h200()))
+    strip.resize(LIVE_WIDTH_PX, strip.sizeHint().height())
+    shown(strip)
+    for _ in range(3):
+        QApplication.processEvents()
+    assert strip.minimumSizeHint().width() <= LIVE_WIDTH_PX
+    heads = [text for text, label in labels(strip).items() if not label.isHidden()]
+    assert "Busy" in heads
+    assert ("Mem. busy" in heads) is (scale == 1.0)
+    names = [label for label in strip.findChildren(ElidedLabel) if label.full_text() == "RTX 3090"]
+    assert names[0].text().startswith("RTX")
+    assert ("Memory busy 64 %" in names[0].toolTip()) is (scale > 1.0)
+    for label in labels(strip).values():
+        if label.isVisible() and not isinstance(label, ElidedLabel):
+            assert label.width() >= label.fontMetrics().horizontalAdvance(label.text())
+
+
+def test_that_columns_come_back_with_the_room(strip: BoardStrip, shown: Shown) -> None:
+    strip.set_boards(activity_of(rtx_3090(), h200()))
+    shown(strip)
+    for width_px, is_there in ((300, False), (500, True)):
+        strip.resize(width_px, strip.height())
+        for _ in range(3):
+            QApplication.processEvents()
+        assert labels(strip)["Mem. busy"].isHidden() is not is_there
