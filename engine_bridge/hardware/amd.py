@@ -24,6 +24,7 @@ from engine_bridge.hardware.sysfs import (
     labelled,
     monitor,
     number_in,
+    size_in,
     text_in,
 )
 from engine_bridge.metrics.board_activity import BoardActivity, SharedMemory
@@ -31,7 +32,7 @@ from engine_bridge.metrics.snapshot import MemorySnapshot
 
 _NAMES = ("usr/share/libdrm/amdgpu.ids", "opt/amdgpu/share/libdrm/amdgpu.ids")
 _KFD = "sys/class/kfd/kfd"
-_LEVEL = re.compile(r"\d+:\s*(\d+)\s*mhz\s*(\*?)", re.IGNORECASE)
+_LEVEL = re.compile(r"\d+:\s*(\d{1,9})\s*mhz\s*(\*?)", re.IGNORECASE)
 _LINK = re.compile(r"\d+:\s*([\d.]+)\s*GT/s,?\s*x(\d+).*\*\s*$", re.IGNORECASE)
 # Of the table gpu_metrics only the head is the same everywhere: its size (2 bytes), then its form.
 _FORM_AT = 2
@@ -143,7 +144,7 @@ def _figures(card: Card, name: str, asked: Asked) -> BoardActivity:
 
 def _memory(card: Card, name: str, is_apu: bool, held: Mapping[str, int] | None) -> MemorySnapshot:
     """How full it is. What a GPU in the processor may take of main memory is its memory too."""
-    total, used = (number_in(card.device / f"mem_info_vram_{part}") for part in ("total", "used"))
+    total, used = (size_in(card.device / f"mem_info_vram_{part}") for part in ("total", "used"))
     owned = None if held is None else held.get("vram", 0)
     if is_apu:
         shared = _gtt(card)
@@ -161,7 +162,7 @@ def _memory(card: Card, name: str, is_apu: bool, held: Mapping[str, int] | None)
 
 
 def _gtt(card: Card) -> SharedMemory:
-    total, used = (number_in(card.device / f"mem_info_gtt_{part}") for part in ("total", "used"))
+    total, used = (size_in(card.device / f"mem_info_gtt_{part}") for part in ("total", "used"))
     return SharedMemory(used, total)
 
 

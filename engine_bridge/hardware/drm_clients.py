@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+_MOST_DIGITS = 20  # of 64 bits
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # Resident is what lies there now. amdgpu had a word of its own before the kernel agreed on one.
 _PREFIXES = ("drm-resident-", "drm-memory-")
@@ -62,6 +63,7 @@ def _regions(words: Mapping[str, str]) -> Mapping[str, int]:
 def _bytes(value: str) -> int | None:
     """``24576 KiB`` in bytes; None for what is no size."""
     figure, _, unit = value.partition(" ")
-    if not figure.isdigit() or unit.strip() not in _UNITS:
+    is_size = figure.isdecimal() and len(figure) <= _MOST_DIGITS
+    if not is_size or unit.strip() not in _UNITS:
         return None
     return int(figure) * _UNITS[unit.strip()]

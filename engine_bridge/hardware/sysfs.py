@@ -23,6 +23,8 @@ _WHY = {
     errno.EPERM: "the driver does not let it be read at the moment",
 }
 _NOT_NOW = "it has no reading at the moment"
+# No counter of the kernel is longer; what is would break the sums that follow.
+_MOST = 1 << 64
 _NO_NUMBER = "what the file for it says is no number"
 ASLEEP = "the board is asleep, and asking would wake it"
 """Why a board that its driver switched off is asked for nothing but its memory."""
@@ -63,7 +65,7 @@ class Card:
 def cards(root: Path, drivers: Collection[str]) -> tuple[Card, ...]:
     """The cards below ``root`` that one of ``drivers`` drives, in the kernel's order."""
     found = []
-    folders = (f for f in (root / "sys/class/drm").glob("card*") if f.name[4:].isdigit())
+    folders = (f for f in (root / "sys/class/drm").glob("card*") if f.name[4:].isdecimal())
     # Connectors, as card1-DP-1, stand beside the cards.
     for folder in sorted(folders, key=lambda folder: int(folder.name[4:])):
         try:
@@ -95,7 +97,23 @@ def number_in(path: Path) -> int:
         OSError: If it is not there or does not answer.
         ValueError: If something else stands in it.
     """
-    return int(text_in(path))
+    number = int(text_in(path))
+    if abs(number) >= _MOST:
+        raise ValueError("too large for a counter")
+    return number
+
+
+def size_in(path: Path) -> int:
+    """The bytes that stand in a file.
+
+    Raises:
+        OSError: If it is not there or does not answer.
+        ValueError: If something else stands in it.
+    """
+    size = number_in(path)
+    if size < 0:
+        raise ValueError(size)
+    return size
 
 
 def monitor(device: Path, names: Collection[str]) -> Path | None:

@@ -122,6 +122,32 @@ def test_that_what_is_missing_is_unknown_with_its_reason_and_nothing_else_is(
     assert missing == {field, "pcie_out_bytes_per_s"}
 
 
+@pytest.mark.parametrize("name", _FILES)
+def test_that_a_figure_with_hundreds_of_digits_is_none(tmp_path: Path, name: str) -> None:
+    card = rx_7900_xtx(tmp_path)
+    digits = "9" * 400
+    write(card, {f"device/{name}": f"0: {digits}Mhz *" if "dpm" in name else digits})
+    assert getattr(read(opened(tmp_path)), _FILES[name]) is None
+
+
+@pytest.mark.parametrize("name", ["mem_info_vram_total", "mem_info_vram_used"])
+def test_that_memory_below_0_is_none(tmp_path: Path, name: str) -> None:
+    write(rx_7900_xtx(tmp_path), {f"device/{name}": -1})
+    board = read(opened(tmp_path))
+    assert board.memory is None
+    assert "no number" in board.refused["memory"]
+
+
+def test_that_what_only_looks_like_digits_is_passed_over(tmp_path: Path) -> None:
+    rx_7900_xtx(tmp_path)
+    write(tmp_path, {"sys/class/drm/card²/device/uevent": "DRIVER=amdgpu"})
+    for client, size in enumerate(("² KiB", "9" * 5000 + " KiB")):
+        fdinfo(tmp_path, client, _SLOT, client, {"drm-memory-vram": size})
+    board = read(opened(tmp_path, ENGINE))
+    assert board.memory is not None
+    assert board.memory.engine_owned_bytes == 0
+
+
 @pytest.mark.parametrize(("name", "told"), [("gpu_busy_percent", 255), ("mem_busy_percent", -1)])
 def test_that_a_share_beyond_100_percent_is_none(tmp_path: Path, name: str, told: int) -> None:
     card = rx_7900_xtx(tmp_path)

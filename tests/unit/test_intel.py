@@ -125,6 +125,13 @@ def test_that_the_engines_part_of_a_boards_own_memory_is_told(tmp_path: Path, re
     assert read(opened(tmp_path)).engine_bytes is None
 
 
+def test_that_a_figure_with_hundreds_of_digits_is_none(tmp_path: Path) -> None:
+    write(arc_b580(tmp_path), {"device/tile0/gt0/freq0/act_freq": "9" * 400})
+    board = read(opened(tmp_path))
+    assert board.core_clock_mhz is None
+    assert "no number" in board.refused["core_clock_mhz"]
+
+
 def test_that_a_gpu_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
     card = arc_b580(tmp_path)
     reader = opened(tmp_path)
