@@ -18,6 +18,8 @@ from engine_bridge.model_facts import ModelFacts
 
 # llama.cpp looks at so many cells at once (llama_kv_cache::get_n_kv).
 _CELLS_PAD = 256
+# Of a longer prompt some micro-batches are summed as one: the time for the sum stays bounded.
+_MOST_SUMMED = 1024
 _FLOATS = ("f16", "f32")
 # What nobody has measured: a processor's reads and sums per second. Off by a factor of 20 either
 # way is well within what is allowed for; one run puts it right.
@@ -147,12 +149,15 @@ def prefill_cost(settings: RunSettings, size: ModelSize, tokens: float, depth_to
         depth_tok: Tokens of it that are in the slot already.
     """
     batches = math.ceil(max(1.0, tokens) / settings.ubatch_tok)
-    ends = depth_tok + np.minimum(settings.ubatch_tok * np.arange(1, batches + 1), tokens)
+    together = math.ceil(batches / _MOST_SUMMED)
+    summed = np.arange(1, math.ceil(batches / together) + 1)
+    ends = depth_tok + np.minimum(settings.ubatch_tok * together * summed, tokens)
     rows = np.diff(ends, prepend=depth_tok)
     if settings.flash_attn:  # what is masked is skipped: half of a batch's own square
         reach, window = ends - rows / 2, float(size.window_tok)
     else:
-        reach = _CELLS_PAD * np.ceil(ends / _CELLS_PAD)
+        middle = ends - (rows - np.minimum(rows, settings.ubatch_tok)) / 2
+        reach = _CELLS_PAD * np.ceil(middle / _CELLS_PAD)
         window = _kept_window(settings, size, 1)
     cells = sum(
         row * size.seen_cells(float(to), window)

@@ -209,3 +209,15 @@ def test_that_nothing_measured_can_break_the_sums() -> None:
     for found in (predictor.decode(PLAIN, Streams(1, 1e6)), predictor.prefill(PLAIN, 1e6, 1e6)):
         low, high = estimate(found).band_s
         assert 0 < low <= estimate(found).seconds <= high < math.inf
+
+
+@pytest.mark.parametrize("flash_attn", [True, False])
+def test_that_a_sum_over_very_many_micro_batches_is_short_and_as_good(flash_attn: bool) -> None:
+    settings = with_(ubatch_tok=1, flash_attn=flash_attn)
+    exactly = sum(
+        to - 0.5 if flash_attn else 256 * math.ceil(to / 256) for to in range(1001, 101_001)
+    )
+    cells = prefill_cost(settings, SIZE, 100_000, 1000).parts[-1].amount * 1000
+    assert cells == pytest.approx(exactly, rel=1e-3)
+    # What a stored file may hold: one by one it would take hours, and 16 GiB.
+    assert math.isfinite(prefill_cost(settings, SIZE, 2.0**31, 0).parts[-1].amount)
