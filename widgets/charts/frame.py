@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QAccessible, QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -265,9 +273,13 @@ class ChartFrame(QFrame, Generic[View]):
 
     def least_px(self) -> int:
         """The height from which on what stands in an empty plot can be read."""
-        words = _EMPTY_LINES * self._empty.fontMetrics().lineSpacing() + self.plot.axis_height()
+        # It stands in no layout that would measure it again once it has its type.
+        self._empty.ensurePolished()
+        line = math.ceil(QFontMetricsF(self._empty.font()).lineSpacing())
+        words = _EMPTY_LINES * line + self.plot.axis_height()
         plot = self.plot.minimumHeight()
-        return super().minimumSizeHint().height() - plot + max(plot, words)
+        # What stands around the plot takes all it likes before the plot is given more.
+        return self.sizeHint().height() - plot + max(plot, words)
 
     def minimumSizeHint(self) -> QSize:
         """No lower: where there is less room for all charts they are scrolled."""
