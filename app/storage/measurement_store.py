@@ -6,6 +6,7 @@ It can be measured again, so a damaged file is no loss worth more than a sentenc
 from __future__ import annotations
 
 import contextlib
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,10 @@ class MeasurementStore:
         """
         path = self._path(machine, model)
         try:
-            if path.stat().st_size > _LARGEST_BYTES:
+            status = path.stat()
+            if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):  # has no end
+                return Found(sentence=_damaged(path, "it is no file"))
+            if status.st_size > _LARGEST_BYTES:
                 return Found(sentence=_damaged(path, "it is too large"))
             content = path.read_bytes()
         except FileNotFoundError:

@@ -136,6 +136,17 @@ def test_that_impossible_times_are_a_damaged_file(tmp_path: Path, seconds: float
     assert store.read("here", "toy").sentence
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_that_what_has_no_end_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "here-toy.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    assert "it is no file" in MeasurementStore(tmp_path).read("here", "toy").sentence
+
+
 def test_that_files_and_their_number_stay_small(tmp_path: Path) -> None:
     store = MeasurementStore(tmp_path)
     store.write("here", "toy", [observation(n) for n in range(MOST + 9)])
