@@ -151,7 +151,8 @@ def test_that_the_charts_come_back_beside_the_chat_with_smaller_type(
     window.docks.show("conversations")
     window.resize(1440, 900)
     settle()
-    assert window.is_folded
+    was_folded = window.is_folded
+    assert was_folded
     window.resize(goes_back_at_px, 900)
     apply_theme(app, DARK, 1.0)
     settle()
