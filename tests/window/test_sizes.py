@@ -158,7 +158,7 @@ def test_that_the_charts_come_back_beside_the_chat_with_smaller_type(
     settle()
     window.resize(1440, 900)
     settle()
-    assert not window.is_folded
+    assert (was_folded, window.is_folded) == (True, False)
     fresh = make_window()
     fresh.resize(1440, 900)
     settle()
