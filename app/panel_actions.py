@@ -1,4 +1,4 @@
-"""Actions on the charts, the log and the chat template."""
+"""Actions on the live column and its charts, the log and the chat template."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ if TYPE_CHECKING:
 
 CHARTS, LOG = "Charts", "Log and template"
 _ZOOM = 1.5
+# In the order of the pages, with what else a search may call them.
+_PAGES = (
+    ("charts", "Charts", "live ttft tpot memory bandwidth history"),
+    ("ceiling", "Ceiling", "live roofline mbu bandwidth compute bound peak"),
+    ("room", "Room", "live memory ram vram kv what fits slots context"),
+)
 
 
 def add_panel_actions(actions: Actions, window: Window) -> None:
     """Add what is done in the panels of ``window``."""
+    _add_pages(actions, window)
     _add_chart_actions(actions, window)
+    _add_limits(actions, window)
     actions.add(
         "log.search", "Search the log", "Ctrl+J, F", partial(_search_log, window), LOG, words="find"
     )
@@ -28,6 +36,15 @@ def add_panel_actions(actions: Actions, window: Window) -> None:
         "template.show", "See, change and try the chat template…", "Ctrl+J, T",
         window.template_wiring.open, LOG, words="jinja prompt roles",
     )  # fmt: skip
+
+
+def _add_pages(actions: Actions, window: Window) -> None:
+    # The digits behind those of the themes.
+    for page, (name, title, words) in enumerate(_PAGES):
+        actions.add(
+            f"live.{name}", f"Live: show {title}", f"Ctrl+J, {page + 4}",
+            partial(_show_page, window, page), CHARTS, words=words,
+        )  # fmt: skip
 
 
 def _add_chart_actions(actions: Actions, window: Window) -> None:
@@ -50,6 +67,36 @@ def _add_chart_actions(actions: Actions, window: Window) -> None:
          partial(live.request_export, "csv")),
     ):  # fmt: skip
         actions.add(f"charts.{name}", text, keys, slot, CHARTS, words="live export zoom history")
+
+
+def _add_limits(actions: Actions, window: Window) -> None:
+    live = window.live
+    for place, (name, keys) in enumerate((("TTFT", "F7"), ("TPOT", "F8"))):
+
+        def why_none(place: int = place, name: str = name) -> str:
+            return "" if live.limits[place] is not None else f"No limit of {name} is set."
+
+        chart = (live.ttft, live.tpot)[place]
+        # With Shift it goes, as by the keys of the chart itself.
+        actions.add(
+            f"charts.limit_{name.lower()}", f"Set the limit of {name}…", f"Ctrl+J, {keys}",
+            partial(_ask_limit, window, place), CHARTS, words="goodput slo threshold",
+        )  # fmt: skip
+        actions.add(
+            f"charts.no_limit_{name.lower()}", f"Take away the limit of {name}",
+            f"Ctrl+J, Shift+{keys}", chart.take_limit_away, CHARTS, why_not=why_none,
+            words="goodput slo threshold no remove",
+        )  # fmt: skip
+
+
+def _show_page(window: Window, page: int) -> None:
+    window.show_live()
+    window.gauges.pages.show_page(page)
+
+
+def _ask_limit(window: Window, place: int) -> None:
+    _show_page(window, 0)
+    (window.live.ttft, window.live.tpot)[place].ask_limit()
 
 
 def _search_log(window: Window) -> None:

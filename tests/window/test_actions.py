@@ -18,6 +18,7 @@ from app.window import Window
 from engine_bridge.settings.row import Group
 from engine_bridge.settings.table import SETTINGS
 from widgets.action_search import ActionEntry, found
+from widgets.charts.limit_dialog import LimitDialog
 
 pytestmark = [
     pytest.mark.gui,
@@ -338,3 +339,48 @@ def test_that_the_menu_has_the_caches_of_the_conversation(
     assert (save.isEnabled(), load.isEnabled()) == (False, False)
     assert save.toolTip() == "Nothing was said in it yet."
     assert load.toolTip() == "No model is loaded."
+
+
+# --- The live column -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "page"), [("charts", 0), ("ceiling", 1), ("room", 2)])
+@pytest.mark.parametrize("width_px", [1700, 900])
+def test_that_pages_of_the_live_column_are_brought_to_the_front(
+    make_window: Callable[..., Window], name: str, page: int, width_px: int
+) -> None:
+    window = make_window()
+    window.resize(width_px, 900)
+    QApplication.processEvents()
+    pages = window.gauges.pages
+    if not window.is_folded:
+        window.toggle_panel("live")
+    pages.show_page((page + 1) % 3)
+    assert not pages.isVisible()
+    window.actions_of_window.run(f"live.{name}")
+    assert pages.isVisible()
+    assert pages.index == page
+
+
+@pytest.mark.parametrize(("name", "place"), [("ttft", 0), ("tpot", 1)])
+def test_that_a_limit_is_asked_for_and_taken_away_by_action(
+    make_window: Callable[..., Window], name: str, place: int
+) -> None:
+    window = make_window()
+    actions, chart = window.actions_of_window, (window.live.ttft, window.live.tpot)[place]
+    said: list[str] = []
+    actions.refused.connect(said.append)
+    actions.run(f"charts.no_limit_{name}")
+    assert said == [f"No limit of {name.upper()} is set."]
+    window.gauges.pages.show_page(2)
+    actions.run(f"charts.limit_{name}")
+    assert window.gauges.pages.index == 0
+    dialog = chart.findChild(LimitDialog)
+    assert isinstance(dialog, LimitDialog)
+    dialog.field.setText("40")
+    QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+    assert window.live.limits[place] == (40.0, 0.04)[place]
+    assert window.live.limits[1 - place] is None
+    actions.run(f"charts.no_limit_{name}")
+    assert window.live.limits == (None, None)
+    assert len(said) == 1

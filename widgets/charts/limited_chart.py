@@ -84,7 +84,7 @@ class LimitedChart(ChartFrame[View]):
         self._more.setToolTip(f"Limit, table and files of the {scale.name} chart")
         self.menu.add_limit()
         self.menu.limit_requested.connect(self.ask_limit)
-        self.menu.no_limit_requested.connect(lambda: self.limit_changed.emit(None))
+        self.menu.no_limit_requested.connect(self.take_limit_away)
         self._show_note()
 
     def set_data(
@@ -141,6 +141,10 @@ class LimitedChart(ChartFrame[View]):
         dialog = LimitDialog(self._scale, self.grip.value, self._first_limit(), self)
         dialog.limit_chosen.connect(self.limit_changed)
         dialog.open()
+
+    def take_limit_away(self) -> None:
+        """Have no limit any more."""
+        self.limit_changed.emit(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move the limit, or give up dragging it; else navigate in time."""
