@@ -12,7 +12,7 @@ help:
 	@echo 'make test    all tests but the benches'
 	@echo 'make check   lint, types, import rules, quick tests'
 	@echo 'make bench   measures the engine against llama-server'
-	@echo 'make bench-gauges   holds the gauges against the truth: bandwidth, prediction, what the charts cost'
+	@echo 'make bench-gauges   holds the gauges against the truth: bandwidth, prediction, what the charts cost; about twenty minutes, fetches a model of 1.1 GB'
 	@echo 'make chaos   does the worst to the desk: kills, hangs, damaged files (CHAOS=full: all of it)'
 	@echo 'make gpu-proof   packs what a GPU machine without network needs to build and measure'
 	@echo 'make gpu     says which GPU backend would be built, and why'
