@@ -12,6 +12,7 @@ from app.room_words import (
     ASKING,
     ENGINE_GONE,
     NO_MODEL,
+    RESTING,
     WAITING,
     room_fits,
     use_values,
@@ -131,7 +132,7 @@ class RoomWiring(QObject):
             return
         found, config = finder.found, finder.found_config
         if found is None or config is None:
-            fits.show_fits(waiting_fits(), ASKING)
+            fits.show_fits(waiting_fits(), ASKING if finder.is_asking else RESTING)
         elif found.room is None:
             message = "" if found.problem is None else found.problem.message
             fits.show_fits(waiting_fits(), message, is_warning=True)

@@ -21,6 +21,7 @@ _HOST = "CPU"
 NO_MODEL = "Load a model: then the engine tells here how much still fits beside it."
 ENGINE_GONE = "The engine is not running: restart it, then it tells what fits."
 ASKING = "Asking the engine…"
+RESTING = "The engine is asked once the faders rest."
 WAITING = "Of the settings before: the engine is asked once the faders rest."
 
 
@@ -40,7 +41,7 @@ def room_fits(room: RoomFigures, config: EngineConfig, model: ModelFacts | None)
     return (
         _slots_fit(room.slots, config),
         _context_fit(room.ctx, config, model),
-        _coarse_fit(room.coarse, config),
+        _coarse_fit(room.coarse, room.slots, config),
     )
 
 
@@ -85,7 +86,7 @@ def _context_fit(most: Most, config: EngineConfig, model: ModelFacts | None) -> 
     return Fit(CONTEXT, _TITLES[CONTEXT], value, _capital(detail), use, is_short)
 
 
-def _coarse_fit(coarse: CoarseRoom, config: EngineConfig) -> Fit:
+def _coarse_fit(coarse: CoarseRoom, before: Most, config: EngineConfig) -> Fit:
     title = _TITLES[COARSE]
     if coarse.problem:
         return Fit(COARSE, title, "not possible", coarse.problem)
@@ -96,7 +97,12 @@ def _coarse_fit(coarse: CoarseRoom, config: EngineConfig) -> Fit:
     slots = f"{_at_least(coarse.slots)}{coarse.slots.number}"
     noun = "conversation fits" if slots == "1" else "conversations fit"
     context = f"{_at_least(coarse.ctx)}{coarse.ctx.number:,}"
-    detail = f"Instead of {_caches(config)}. Then {slots} {noun}, or {context} tok per slot."
+    then = f"Then {slots} {noun}, or {context} tok per slot."
+    if before.limit == coarse.slots.limit != "memory" and before.number == coarse.slots.number:
+        # The same number again would read as if it were q8_0 that brings it.
+        asked = f"as many conversations as were asked for, {before.number}, fit already"
+        then = f"With {_caches(config)} {asked}. Then a slot gets {context} tok."
+    detail = f"Instead of {_caches(config)}. {then}"
     use = "Set the K and V cache to q8_0"
     if "flash_attn" in coarse.values:
         use += " and flash attention to auto"

@@ -103,6 +103,20 @@ def test_that_q8_0_says_what_it_saves_and_allows() -> None:
     assert said.use == "Set the K and V cache to q8_0"
 
 
+def test_that_q8_0_does_not_repeat_a_number_that_fits_already() -> None:
+    before = Most(64, "search", "", {"slots": 64})
+    after = Most(64, "search", "", Q8_0 | {"slots": 64})
+    coarse = CoarseRoom("", 5, after, COARSE_ROOM.ctx, dict(Q8_0))
+    said = fit(COARSE, figures(slots=before, coarse=coarse))
+    assert said.detail == (
+        "Instead of f16. With f16 as many conversations as were asked for, 64, fit already. "
+        "Then a slot gets 32,768 tok."
+    )
+    fewer = Most(40, "memory", "CPU", {"slots": 40})
+    said = fit(COARSE, figures(slots=fewer, coarse=coarse))
+    assert "Then ≥ 64 conversations fit" in said.detail
+
+
 def test_that_q8_0_says_that_flash_attention_comes_with_it() -> None:
     values = COARSE_ROOM.values | {"flash_attn": "auto"}
     coarse = CoarseRoom("", 5, COARSE_ROOM.slots, COARSE_ROOM.ctx, values)
