@@ -13,11 +13,12 @@ from app.figures import bytes_text
 from app.placement_words import NEEDS_A_BOARD, OF_BOARDS, PLACEMENT_WORDS
 from app.sampler_words import SAMPLER_WORDS
 from engine_bridge.memory_plan import EffectiveConfig, MemoryPlan
+from engine_bridge.memory_room import most_slots_asked
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, NGRAM_KINDS, kinds_that_use
-from engine_bridge.settings.table import BY_KEY
+from engine_bridge.settings.table import BY_KEY, MAX_SLOTS
 
 _NO_DRAFT_MODEL = "takes effect once a draft model drafts"
 # Below this checking a draft rarely pays for making it.
@@ -97,8 +98,10 @@ def _slots(s: Situation) -> str:
     room = room_for_slots(s.plan, planned_slots)
     if room is None or planned_slots != s.config.slots:
         return ""
-    most = min(room, 256)
-    return f"room for {most}{'+' if room > most else ''} conversations of this length"
+    # The page Room asks the engine for no more: what is told here must not contradict it.
+    top = most_slots_asked(s.config)
+    at_least = "+" if room >= top < MAX_SLOTS else ""
+    return f"room for {min(room, top)}{at_least} conversations of this length"
 
 
 def _pool(s: Situation) -> str:

@@ -16,7 +16,7 @@ from engine_bridge.child.auto_placement import TryOut
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room
 from engine_bridge.child.smaller import NoTrialError, coarser_caches
-from engine_bridge.memory_room import CoarseRoom, Most
+from engine_bridge.memory_room import MOST_CELLS, CoarseRoom, Most, most_slots_asked
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig, pad_context_tok
 from engine_bridge.settings.domain import Value
@@ -24,11 +24,6 @@ from engine_bridge.settings.row import MAX_CONTEXT_TOK
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import MAX_SLOTS
 
-# A dry run of so many cells takes a tenth of a second and 200 MB; the rules allow four times as
-# many, but nobody asked for these.
-MOST_CELLS = 4_194_304
-# The fader's last stop; a dry run of 256 slots takes a third of a second.
-MOST_SLOTS = 64
 # Guesses on a straight line before what is left is halved; halving takes twelve at most.
 _STRAIGHT_GUESSES, _MOST_GUESSES = 8, 20
 _MANY_SLOTS = f"llama.cpp takes at most {MAX_SLOTS} slots."
@@ -90,8 +85,7 @@ class _Search:
     def slots(self, base: EngineConfig) -> Most:
         """The most slots at the context of ``base``."""
         full = _with_full_pool(base)
-        cells = max(1, self._most_cells // pad_context_tok(base.ctx_per_slot_tok))
-        top = min(MAX_SLOTS, cells, max(MOST_SLOTS, base.slots))
+        top = most_slots_asked(base)
         limit: Literal["rule", "search"] = "rule" if top == MAX_SLOTS else "search"
         scale = _Scale(
             top=top,

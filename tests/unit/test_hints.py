@@ -5,7 +5,9 @@ import pytest
 
 from app.hints import Situation, hint_for, ngram_note, room_for_slots, slot_arithmetic
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
+from engine_bridge.memory_room import most_slots_asked
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import SETTINGS
 from tests.unit.fake_client import applied
 
@@ -39,6 +41,31 @@ def test_that_the_room_counts_what_one_slot_takes() -> None:
 
 def test_that_a_model_without_cache_has_no_room_to_count() -> None:
     assert room_for_slots(plan(kv=0, free=1250), slots=4) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"slots": 4}, "room for 64+ conversations"),
+        ({"slots": 100}, "room for 100+ conversations"),
+        ({"slots": 256}, "room for 256 conversations"),
+        ({"slots": 4, "ctx_per_slot_tok": 131_072}, "room for 32+ conversations"),
+    ],
+)
+def test_that_the_count_stops_where_the_page_room_stops(
+    values: dict[str, Value], told: str
+) -> None:
+    config = EngineConfig(ctx_per_slot_tok=4096).with_values(values)
+    situation = Situation(config, plan=plan(kv=config.slots, free=100_000))
+    hint = hint_for("slots", situation)
+    assert hint.startswith(told)
+    assert f"{most_slots_asked(config)}" in hint
+
+
+def test_that_a_count_below_the_end_is_told_as_it_is() -> None:
+    config = EngineConfig.from_values({"slots": 4})
+    hint = hint_for("slots", Situation(config, plan=plan(kv=400, free=1250)))
+    assert hint == "room for 11 conversations of this length"
 
 
 def test_that_a_quantised_cache_says_its_share_of_f16() -> None:

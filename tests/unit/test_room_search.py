@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from engine_bridge.child import room_search
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.room_search import room_beside
 from engine_bridge.child.smaller import NoTrialError
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes
-from engine_bridge.memory_room import Most
+from engine_bridge.memory_room import MOST_CELLS, MOST_SLOTS, Most
 from engine_bridge.protocol import DeviceFacts
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
@@ -95,7 +94,7 @@ def test_that_few_dry_runs_suffice_and_none_is_made_twice(free_gib: float) -> No
     room_beside(CONFIG, FACTS, room(free_gib), machine)
     assert len(machine.asked) <= 36
     assert len(set(machine.asked)) == len(machine.asked)
-    assert max(config.pool_tok for config in machine.asked) <= room_search.MOST_CELLS
+    assert max(config.pool_tok for config in machine.asked) <= MOST_CELLS
 
 
 def test_that_memory_is_named_as_what_stops_it() -> None:
@@ -159,8 +158,8 @@ def test_that_slots_beyond_the_faders_last_stop_are_not_tried_unasked() -> None:
     config = CONFIG.with_values({"ctx_per_slot_tok": 256})
     machine = Machine()
     slots, _, _ = room_beside(config, FACTS, room(60.0), machine)
-    assert (slots.number, slots.limit) == (room_search.MOST_SLOTS, "search")
-    assert max(asked.slots for asked in machine.asked) == room_search.MOST_SLOTS
+    assert (slots.number, slots.limit) == (MOST_SLOTS, "search")
+    assert max(asked.slots for asked in machine.asked) == MOST_SLOTS
 
 
 def test_that_a_rule_between_values_is_stepped_over() -> None:
@@ -176,12 +175,12 @@ def test_that_nobody_is_asked_for_pools_that_take_seconds() -> None:
     facts = model_facts(ctx_train_tok=10_000_000)
 
     def free_of_charge(config: EngineConfig) -> MemoryShape:
-        assert config.pool_tok <= room_search.MOST_CELLS
+        assert config.pool_tok <= MOST_CELLS
         return MemoryShape(BytesByUse(), (DeviceBytes("CPU", GIB, 0, 0),))
 
     _, ctx, _ = room_beside(CONFIG, facts, room(60.0), free_of_charge)
     assert (ctx.number, ctx.limit) == (1_048_576, "search")
-    assert ctx.number * CONFIG.slots == room_search.MOST_CELLS
+    assert ctx.number * CONFIG.slots == MOST_CELLS
 
 
 def test_that_every_slot_of_a_shared_pool_counts_with_its_whole_context() -> None:
