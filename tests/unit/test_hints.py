@@ -7,7 +7,6 @@ from app.hints import Situation, hint_for, ngram_note, room_for_slots, slot_arit
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.memory_room import most_slots_asked
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import SETTINGS
 from tests.unit.fake_client import applied
 
@@ -53,7 +52,7 @@ def test_that_a_model_without_cache_has_no_room_to_count() -> None:
     ],
 )
 def test_that_the_count_stops_where_the_page_room_stops(
-    values: dict[str, Value], told: str
+    values: dict[str, object], told: str
 ) -> None:
     config = EngineConfig(ctx_per_slot_tok=4096).with_values(values)
     situation = Situation(config, plan=plan(kv=config.slots, free=100_000))
