@@ -11,6 +11,9 @@ from widgets.charts.words import milliseconds, seconds_number, seconds_text
 
 # A wider band is said by its ends.
 _WIDE_ERROR = 0.5
+# Beyond half to twice the value a band tells no good change from a bad one: drawing its middle
+# would claim what nobody knows.
+_MOST_ERROR = 1.0
 
 
 def ttft_ghost(then: Estimate | Unmeasured, now: Estimate | Unmeasured, tokens: int) -> Ghost:
@@ -36,10 +39,15 @@ def _ghost(
 ) -> Ghost:
     if isinstance(then, Unmeasured):
         return Ghost(text=f"predicted: not measured yet{BETWEEN}{then.why}")
+    if then.error > _MOST_ERROR:
+        return Ghost(text="not predicted: too few answers yet")
     low, high = then.band_s
     if then.error <= _WIDE_ERROR:
         value = f"{worded(then.seconds)} ±{100 * then.error:.0f} %"
     else:
         value = f"{number(low)} to {worded(high)}"
-    present = f", now {worded(now.seconds)}" if isinstance(now, Estimate) else ""
+    present = ""
+    if isinstance(now, Estimate) and now.error <= _MOST_ERROR:
+        # A prediction as well, and no measurement: named so that it reads as one.
+        present = f", for the present settings {worded(now.seconds)}"
     return Ghost(then.seconds, then.band_s, f"predicted {value}{present}{BETWEEN}{what}")

@@ -15,6 +15,7 @@ from app.measurements import Measurements
 from app.prediction_words import tpot_ghost, ttft_ghost
 from app.storage.measurement_store import Found, MeasurementStore
 from app.storage.storage_error import StorageError
+from engine_bridge.metrics.ghost import Ghost
 from engine_bridge.metrics.observations import MOST, Observation, RunSettings
 from engine_bridge.metrics.prediction import Estimate, Predictor, Unmeasured
 from engine_bridge.protocol import (
@@ -241,19 +242,31 @@ def test_that_a_folder_that_cannot_be_written_ends_quietly(
 def test_that_a_prediction_says_of_what_it_is_and_what_is_now() -> None:
     then, now = Estimate(1.2, (1.2 / 1.15, 1.2 * 1.15), 0.0), Estimate(0.9, (0.8, 1.0), 0.0)
     ghost = ttft_ghost(then, now, 812)
-    assert ghost.text == "predicted 1.20 s ±15 %, now 0.90 s · for 812 tok"
+    assert ghost.text == "predicted 1.20 s ±15 %, for the present settings 0.90 s · for 812 tok"
     assert (ghost.seconds, ghost.band_s) == (1.2, then.band_s)
     of_two = tpot_ghost(Estimate(0.0321, (0.03, 0.0345), 0.0), now, 2, 1204.4)
-    assert of_two.text == "predicted 32.1 ms ±7 %, now 900 ms · for 2 streams at 1,204 tok"
+    assert of_two.text == (
+        "predicted 32.1 ms ±7 %, for the present settings 900 ms · for 2 streams at 1,204 tok"
+    )
     alone = tpot_ghost(then, Unmeasured("x"), 1, 10)
     assert alone.text == "predicted 1,200 ms ±15 % · for 1 stream at 10 tok"
 
 
 def test_that_a_wide_band_is_said_by_its_ends_and_no_number_is_made_up() -> None:
-    wide = Estimate(1.0, (0.4, 2.5), 5.0)
-    assert (
-        ttft_ghost(wide, wide, 1000).text == "predicted 0.40 to 2.50 s, now 1.00 s · for 1,000 tok"
+    wide = Estimate(1.0, (0.55, 1.9), 5.0)
+    assert ttft_ghost(wide, wide, 1000).text == (
+        "predicted 0.55 to 1.90 s, for the present settings 1.00 s · for 1,000 tok"
     )
     none = ttft_ghost(Unmeasured("no prompt was read by this model here"), wide, 9)
     assert none.seconds is None
     assert none.text == "predicted: not measured yet · no prompt was read by this model here"
+
+
+def test_that_a_hopeless_band_is_no_prediction() -> None:
+    hopeless, good = Estimate(1.77, (0.28, 11.1), 0.0), Estimate(1.57, (1.4, 1.76), 0.0)
+    for ghost in (ttft_ghost(hopeless, good, 1000), tpot_ghost(hopeless, good, 2, 1000)):
+        assert ghost == Ghost(text="not predicted: too few answers yet")
+    # Nor is a hopeless value of the present settings held against a good one.
+    assert ttft_ghost(good, hopeless, 9).text == "predicted 1.57 s ±12 % · for 9 tok"
+    twice = Estimate(1.0, (0.5001, 1.9996), 0.0)
+    assert ttft_ghost(twice, good, 9).seconds == 1.0
