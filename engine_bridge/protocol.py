@@ -517,6 +517,8 @@ class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):
         runs: Runs so far.
         spread: (best − worst) / best of the runs that the best one belongs to.
         is_lower_bound: Other programs took the cores meanwhile: the memory can give more.
+        is_of_cache: The caches are so large that a part was read from them: the memory may give
+            less.
     """
 
     peak_bytes_per_s: float
@@ -525,6 +527,7 @@ class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):
     runs: int = 1
     spread: float = 0.0
     is_lower_bound: bool = False
+    is_of_cache: bool = False
 
 
 class SlotSaved(_Message, frozen=True, tag="slot_saved"):

@@ -13,6 +13,8 @@ NO_VALUE = "–"
 _MOST_ROWS = 6
 # What is missing to the peak is compute where computing would take most of it.
 _MOSTLY = 0.6
+# A rest of a step that is worth words, as a share of it.
+_REST = 0.1
 # Micro-batches a step: rounding and the odd step cut in two are not worth a sentence.
 _CUT = 1.05
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=[^\s\d])|(?<=[÷=]) (?=\d)")
@@ -80,7 +82,7 @@ def headline(view: CeilingView) -> str:
     share = view.mbu or 0.0
     sums = (
         f"{least}{gb_per_s(view.peak.bytes_per_s)} ÷ {step} = {least}{number(ceiling)} steps/s. "
-        f"{are} {number(present.steps_per_s)}, {100 * share:.0f} % of it"
+        f"{are} {number(present.steps_per_s)} steps/s, {100 * share:.0f} % of it"
     )
     sums = sums[0].upper() + sums[1:]
     if share > 1:
@@ -172,7 +174,13 @@ def speed_text(view: CeilingView) -> str:
 
 def notes(view: CeilingView) -> list[str]:
     """What else a person should know of these figures, a sentence or two each."""
-    found = [_time_note(view), _cache_note(view), _passes_note(view), _split_note(view)]
+    found = [
+        _time_note(view),
+        _cache_note(view),
+        _peak_note(view),
+        _passes_note(view),
+        _split_note(view),
+    ]
     return [note for note in found if note]
 
 
@@ -180,14 +188,18 @@ def _time_note(view: CeilingView) -> str:
     work, ceiling, compute_s = view.present, view.ceiling_steps_per_s, view.compute_step_s
     if work is None or ceiling is None:
         return ""
-    text = f"A step takes {milliseconds(work.step_s)}: reading at the peak {_ms(1 / ceiling)}"
-    if compute_s is not None:
-        text += f", computing at the best prefill rate seen {_ms(compute_s)}"
-    return f"{text}."
-
-
-def _ms(seconds: float) -> str:
-    return milliseconds(seconds)
+    text = (
+        f"A step takes {milliseconds(work.step_s)}: reading at the peak {milliseconds(1 / ceiling)}"
+    )
+    if compute_s is None:
+        return f"{text}."
+    text += f", computing at the best prefill rate seen {milliseconds(compute_s)}"
+    # Below 0 where reading and computing overlap.
+    rest_s = work.step_s - 1 / ceiling - compute_s
+    if rest_s <= _REST * work.step_s:
+        return f"{text}."
+    rest = f"the rest, {milliseconds(rest_s)}, is waiting, other programs and what neither counts"
+    return f"{text}; {rest}."
 
 
 def _cache_note(view: CeilingView) -> str:
@@ -196,6 +208,16 @@ def _cache_note(view: CeilingView) -> str:
     return (
         f"{size_text(view.present.step_bytes)} fit into the processor's caches "
         f"({size_text(view.cache_bytes)}): this ceiling does not bind a model so small."
+    )
+
+
+def _peak_note(view: CeilingView) -> str:
+    if not view.peak.is_of_cache or view.peak.bytes_per_s is None:
+        return ""
+    caches = f" ({size_text(view.cache_bytes)})" if view.cache_bytes else ""
+    return (
+        f"The peak was read over less than twice the processor's caches{caches}, in part from "
+        "them: main memory may deliver less."
     )
 
 

@@ -12,6 +12,7 @@ import psutil
 
 from engine_bridge.child import llama
 from engine_bridge.child.engine import Engine
+from engine_bridge.child.heap import give_back
 from engine_bridge.child.threads import threads_of
 from engine_bridge.hardware.read_bandwidth import PeakRead
 from engine_bridge.protocol import BandwidthMeasured, Event, Logged, MemoryMeasured
@@ -41,12 +42,17 @@ class _Peak:
     def take(self, read: PeakRead) -> bool:
         """Whether something about the peak is known now that was not before.
 
-        A difference that is smaller than the spread is none.
+        A difference that is smaller than the spread is none. What was read from caches counts for
+        nothing beside what was not.
         """
         self.runs += read.runs
         is_sure_now = not self.is_sure and not read.is_lower_bound
         self.is_sure = self.is_sure or is_sure_now
         best = self.best
+        if best is not None and best.is_of_cache is not read.is_of_cache:
+            if read.is_of_cache:
+                return is_sure_now
+            best = None
         least = 0.0 if best is None else best.bytes_per_s
         if best is not None and not is_sure_now:
             least *= 1 + best.spread
@@ -169,6 +175,8 @@ class Reports:
             if peak.tries == 1:
                 self._emit(Logged("warning", str(error)))
             return
+        finally:
+            give_back()  # small blocks of many threads would count as the engine's own from now on
         if read is None:  # a request came: that was no try
             peak.tries -= 1
         elif peak.take(read) and threads == self._threads:  # else told when it is chosen again
@@ -177,14 +185,17 @@ class Reports:
     def _tell_peak(self, threads: int, peak: _Peak) -> None:
         if peak.best is None:
             return
+        readers = f"{threads} threads" if threads > 1 else "one thread"
+        caches = ", in part from the caches" if peak.best.is_of_cache else ""
         self._emit(
             BandwidthMeasured(
                 peak_bytes_per_s=peak.best.bytes_per_s,
                 threads=threads,
-                how=f"read by {threads} threads" if threads > 1 else "read by one thread",
+                how=f"read by {readers}{caches}",
                 runs=peak.runs,
                 spread=peak.best.spread,
                 is_lower_bound=not peak.is_sure,
+                is_of_cache=peak.best.is_of_cache,
             )
         )
 

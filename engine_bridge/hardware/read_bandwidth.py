@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,14 @@ reading), short enough that the pieces cut by the edges of the window stay below
 
 _CACHE_MULTIPLE = 8  # read over eight caches' worth: at most an eighth can be a cache hit
 _SMALLEST_BYTES = 256 << 20
+# A virtual machine reports the whole host's cache: eight times that would be gigabytes, which a
+# person sees come and go as the engine's own.
+_LARGEST_BYTES = 1 << 30
 _SHARE_OF_AVAILABLE = 8
+# For each thread 8 MiB, four times the L2 of a large core, or the threads read their own caches.
+_LEAST_PIECES = 2
+# Read over less, most of what is read may still lie in the caches from the time before.
+_BEYOND_CACHES = 2
 _WINDOWS = 6  # the best of about six windows: one disturbed by another program does not count
 # Threads that always want a core get all of it on an idle machine, but for the system's own work.
 _WHOLE_CORES = 0.9
@@ -55,12 +62,14 @@ class PeakRead:
         runs: How many there were, at least 1.
         spread: (best − worst) / best, 0 to 1; 0 for a single run.
         core_share: Of the time that the best run's threads wanted a core, what they got, 0 to 1.
+        is_of_cache: Whether it was read over less than twice the caches: the memory may give less.
     """
 
     bytes_per_s: float
     runs: int
     spread: float
     core_share: float
+    is_of_cache: bool = False
 
     @property
     def is_lower_bound(self) -> bool:
@@ -76,14 +85,34 @@ class Run:
     core_share: float
 
 
+def buffer_bytes(threads: int, cache_bytes: int, available_bytes: int) -> int:
+    """Memory that all threads together read over, a multiple of ``threads`` pieces.
+
+    Eight times the caches, but at most 1 GiB, or 8 MiB for each of very many threads, and never
+    more than an eighth of what is available.
+
+    Args:
+        threads: Reading threads, at least 1.
+        cache_bytes: Last-level caches together; 0 where the system does not tell.
+        available_bytes: Memory that programs can have now.
+
+    Returns:
+        Bytes; less than two pieces a thread where so much cannot be spared.
+    """
+    wanted = min(_LARGEST_BYTES, max(_SMALLEST_BYTES, _CACHE_MULTIPLE * cache_bytes))
+    wanted = max(wanted, threads * _LEAST_PIECES * PIECE_BYTES)
+    whole = min(wanted, available_bytes // _SHARE_OF_AVAILABLE)
+    return whole // (threads * PIECE_BYTES) * threads * PIECE_BYTES
+
+
 def measure_peak_read(
     threads: int, stop: threading.Event, runs: int = 5, seconds: float = 0.2
 ) -> PeakRead | None:
     """Measure the best multi-threaded read of several runs in a row.
 
     Each thread owns memory it touched first (so it lies on its own NUMA node) and takes the largest
-    of its numbers, over and over; numpy releases the GIL meanwhile. The whole is at least eight
-    times the last-level cache, but never more than an eighth of the available memory.
+    of its numbers, over and over; numpy releases the GIL meanwhile. How large the whole is, is
+    ``buffer_bytes``' to say; it is free again when this returns.
 
     Args:
         threads: Reading threads, at least 1; as many as decode uses.
@@ -103,16 +132,21 @@ def measure_peak_read(
         raise ValueError(
             f"Need a thread, a run and some time to measure, not {threads}, {runs}, {seconds} s."
         )
-    wanted = max(_SMALLEST_BYTES, _CACHE_MULTIPLE * last_level_cache_bytes())
-    whole_bytes = min(wanted, psutil.virtual_memory().available // _SHARE_OF_AVAILABLE)
+    cache_bytes = last_level_cache_bytes()
+    available_bytes = psutil.virtual_memory().available
+    whole_bytes = buffer_bytes(threads, cache_bytes, available_bytes)
     pieces = whole_bytes // threads // PIECE_BYTES
-    if pieces < 2:
+    if pieces < _LEAST_PIECES:
         raise MemoryError(
-            f"Bandwidth was not measured: {threads} threads need {threads * 2 * PIECE_BYTES >> 20} "
-            f"MiB and only {whole_bytes >> 20} MiB can be spared now. Close other programs, or "
-            f"choose fewer threads."
+            f"Bandwidth was not measured: {threads} threads need "
+            f"{threads * _LEAST_PIECES * PIECE_BYTES >> 20} MiB and only "
+            f"{available_bytes // _SHARE_OF_AVAILABLE >> 20} MiB can be spared now. Close other "
+            f"programs, or choose fewer threads."
         )
-    return best_of(_read(threads, pieces, (runs, seconds), stop), seconds / _WINDOWS)
+    best = best_of(_read(threads, pieces, (runs, seconds), stop), seconds / _WINDOWS)
+    if best is None:
+        return None
+    return replace(best, is_of_cache=whole_bytes < _BEYOND_CACHES * cache_bytes)
 
 
 def best_of(made: Sequence[Run], window_s: float) -> PeakRead | None:

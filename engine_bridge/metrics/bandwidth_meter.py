@@ -62,6 +62,7 @@ class Peak:
         parts: The devices; empty before a model is loaded.
         is_lower_bound: Whether it was measured while other programs took the cores.
         is_measured: Whether main memory, whose peak is measured, is among the parts.
+        is_of_cache: Whether a part of that was read from the caches: the memory may give less.
     """
 
     bytes_per_s: float | None = None
@@ -69,6 +70,7 @@ class Peak:
     parts: tuple[PeakPart, ...] = ()
     is_lower_bound: bool = False
     is_measured: bool = False
+    is_of_cache: bool = False
 
     @property
     def is_on_processor(self) -> bool:
@@ -149,6 +151,8 @@ class BandwidthMeter:
         known = self._host_peak
         if known is None or known.threads != event.threads or not event.is_lower_bound:
             return False
+        if known.is_of_cache and not event.is_of_cache:
+            return False
         return event.peak_bytes_per_s < known.peak_bytes_per_s
 
     def set_host_peak(self, event: BandwidthMeasured, at_s: float) -> None:
@@ -202,20 +206,22 @@ class BandwidthMeter:
         parts = tuple(self._parts())
         unknown = [part for part in parts if part.bytes_per_s is None]
         is_measured = not parts or any(part.name == _PROCESSOR for part in parts)
-        is_lower = is_measured and self._host_peak is not None and self._host_peak.is_lower_bound
+        host = self._host_peak if is_measured else None
+        is_lower = host is not None and host.is_lower_bound
+        flags = (is_lower, is_measured, host is not None and host.is_of_cache)
         if unknown:
             why = f": {unknown[0].how}" if unknown[0].how else ""
             how = f"peak of {unknown[0].name} unknown{why}"
             if unknown[0].name == _PROCESSOR:
                 how = ""
-            return Peak(None, how, parts, is_lower, is_measured)
+            return Peak(None, how, parts, *flags)
         if not parts:
             known = self._host()
             rate, how = (None, "") if known is None else known
-            return Peak(rate, how, (), is_lower, is_measured)
+            return Peak(rate, how, (), *flags)
         rate = effective_peak_bytes_per_s((part.read_bytes, part.bytes_per_s) for part in parts)
         how = " + ".join(dict.fromkeys(part.how for part in parts))
-        return Peak(rate, how, parts, is_lower, is_measured)
+        return Peak(rate, how, parts, *flags)
 
     def view(self, now_s: float, stretch: Stretch) -> BandwidthView:
         """The line of a stretch of time, and the newest figures."""

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -458,6 +459,21 @@ def test_that_a_peak_of_an_idle_machine_stays_as_it_is(few_words_path: Path) -> 
         told = [(e.peak_bytes_per_s, e.is_lower_bound) for e in desk.all_of(BandwidthMeasured)]
         assert told == [(5e9, True), (20e9, False)]
         assert len(peaks.asked) == 2
+
+
+def test_that_a_peak_of_the_caches_says_so_and_gives_way_to_one_of_memory(
+    few_words_path: Path,
+) -> None:
+    of_cache = replace(_read(50), is_of_cache=True)
+    peaks = _Peaks(of_cache, _read(20), of_cache)
+    with InProcess(measure_bandwidth=peaks.measure, clock=peaks.clock) as desk:
+        desk.load(tiny_config(few_words_path))
+        for tries in (1, 2, 3):
+            peaks.wait(desk, 21, tries)
+        told = [(e.peak_bytes_per_s, e.is_of_cache) for e in desk.all_of(BandwidthMeasured)]
+        assert told == [(50e9, True), (20e9, False)]
+        how = [event.how for event in desk.all_of(BandwidthMeasured)]
+        assert how == ["read by one thread, in part from the caches", "read by one thread"]
 
 
 def test_that_a_request_ends_the_measurement(few_words_path: Path) -> None:

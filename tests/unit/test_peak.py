@@ -87,3 +87,16 @@ def test_that_a_worker_elsewhere_is_named(meter: BandwidthMeter) -> None:
     peak = meter.peak()
     assert peak.bytes_per_s is None
     assert peak.how == "peak of RPC0 unknown"
+
+
+def test_that_a_peak_read_from_caches_is_told_until_memory_itself_was_read(
+    meter: BandwidthMeter,
+) -> None:
+    of_cache = BandwidthMeasured(90e9, 2, "read", is_lower_bound=True, is_of_cache=True)
+    meter.set_host_peak(of_cache, 0.0)
+    assert meter.peak().is_of_cache
+    memory = BandwidthMeasured(60e9, 2, "read", is_lower_bound=True)
+    assert not meter.knows_better(memory)
+    meter.set_host_peak(memory, 1.0)
+    assert not meter.peak().is_of_cache
+    assert meter.knows_better(BandwidthMeasured(50e9, 2, "read", is_lower_bound=True))

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
+from engine_bridge.hardware import read_bandwidth
 from engine_bridge.hardware.read_bandwidth import (
     PIECE_BYTES,
     Run,
     best_of,
     best_rate,
+    buffer_bytes,
     last_level_cache_bytes,
     measure_peak_read,
 )
@@ -99,6 +102,53 @@ def test_that_a_measurement_cut_short_gives_its_memory_back_at_once(
         assert [block() for block in made] == [None] * len(made)
     finally:
         gc.enable()
+
+
+MIB, GIB = 1 << 20, 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("threads", "cache_bytes", "available_bytes", "expected"),
+    [
+        (2, 0, 64 * GIB, 256 * MIB),
+        (2, 64 * MIB, 64 * GIB, 512 * MIB),
+        (2, 480 * MIB, 64 * GIB, GIB),  # a virtual machine that sees the host's caches
+        (2, 480 * MIB, 4 * GIB, 512 * MIB),
+        (192, 480 * MIB, 64 * GIB, 192 * 8 * MIB),  # each thread beyond its own L2
+        (192, 480 * MIB, 4 * GIB, 0),
+    ],
+)
+def test_that_what_is_read_over_stays_small_beside_the_machine(
+    threads: int, cache_bytes: int, available_bytes: int, expected: int
+) -> None:
+    assert buffer_bytes(threads, cache_bytes, available_bytes) == expected
+
+
+def _machine(monkeypatch: pytest.MonkeyPatch, cache_bytes: int, available_bytes: int) -> None:
+    class Memory:
+        available = available_bytes
+
+    monkeypatch.setattr(read_bandwidth, "last_level_cache_bytes", lambda: cache_bytes)
+    monkeypatch.setattr(psutil, "virtual_memory", Memory)
+
+
+@pytest.mark.parametrize(("cache_bytes", "is_of_cache"), [(16 * MIB, False), (17 * MIB, True)])
+def test_that_a_figure_that_may_be_of_the_caches_says_so(
+    monkeypatch: pytest.MonkeyPatch, cache_bytes: int, is_of_cache: bool
+) -> None:
+    _machine(monkeypatch, cache_bytes, available_bytes=8 * 32 * MIB)
+    read = measure_peak_read(1, threading.Event(), runs=2, seconds=0.1)
+    assert read is not None
+    assert read.is_of_cache is is_of_cache
+
+
+def test_that_no_memory_is_kept_after_a_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    _machine(monkeypatch, 0, available_bytes=64 * GIB)
+    process = psutil.Process()
+    measure_peak_read(1, threading.Event(), runs=1, seconds=0.001)  # what numpy keeps for itself
+    before = process.memory_info().rss
+    assert measure_peak_read(2, threading.Event(), runs=1, seconds=0.01) is not None
+    assert process.memory_info().rss - before < 64 * MIB
 
 
 def _run(pieces: int, core_share: float) -> Run:

@@ -26,7 +26,7 @@ from widgets.ceiling_words import (
 
 def test_that_the_ceiling_is_a_sum_a_person_can_check() -> None:
     assert headline(ONE) == (
-        "61.2 GB/s ÷ 1.07 GB a step = 56.9 steps/s. You are at 38.0, 67 % of it: the rest is "
+        "61.2 GB/s ÷ 1.07 GB a step = 56.9 steps/s. You are at 38.0 steps/s, 67 % of it: the rest is "
         "compute, waiting and other programs."
     )
     assert mbu_text(ONE) == "MBU 67 %"
@@ -44,6 +44,23 @@ def test_that_the_rest_is_compute_where_the_prompts_prove_it() -> None:
     )
 
 
+def test_that_a_step_says_where_the_rest_of_it_is() -> None:
+    slow = replace(ONE, present=decode(1, 0.164), best_prefill=prefill(3.0))
+    (note,) = notes(slow)
+    assert note == (
+        "A step takes 164 ms: reading at the peak 17.6 ms, computing at the best prefill rate "
+        "seen 6.73 ms; the rest, 140 ms, is waiting, other programs and what neither counts."
+    )
+    # Without a prompt there is no telling what computing takes, and what is left.
+    assert "rest" not in notes(replace(slow, best_prefill=None))[0]
+
+
+def test_that_a_model_in_the_caches_is_the_first_thing_told() -> None:
+    said = notes(replace(ONE, cache_bytes=2_000_000_000))
+    assert said[0].startswith("1.07 GB fit into the processor's caches")
+    assert said[1].startswith("A step takes")
+
+
 def test_that_several_streams_have_a_speed_each_and_one_in_all() -> None:
     assert speed_text(TWO) == "2 streams, a token a step each: 32 tok/s per user, 64 tok/s in all"
     assert parts_text(TWO) == "1.04 GB weights + 70.0 MB KV of 2 streams"
@@ -58,7 +75,7 @@ def test_that_drafts_are_told_with_what_they_read() -> None:
 
 
 def test_that_a_past_is_told_as_one() -> None:
-    assert "The last steps ran at 38.0" in headline(replace(ONE, is_live=False))
+    assert "The last steps ran at 38.0 steps/s, 67 % of it" in headline(replace(ONE, is_live=False))
 
 
 def test_that_a_lower_bound_is_one() -> None:
@@ -114,6 +131,14 @@ def test_that_a_model_in_the_caches_is_told_so() -> None:
     assert "fit into the processor's caches (2.00 GB)" in " ".join(notes(view))
     on_board = replace(view, peak=Peak(900e9, "", (PeakPart("RTX 3090", 1e9, 900e9),)))
     assert not on_board.fits_in_cache
+
+
+def test_that_a_peak_read_from_the_caches_is_told_as_one() -> None:
+    view = replace(ONE, cache_bytes=480_000_000)
+    assert "in part from them" not in " ".join(notes(view))
+    told = " ".join(notes(replace(view, peak=replace(HOST, is_of_cache=True))))
+    assert "caches (0.48 GB), in part from them" in told
+    assert "main memory may deliver less" in told
 
 
 def test_that_devices_read_one_after_the_other_are_named() -> None:
