@@ -175,8 +175,8 @@ def speed_text(view: CeilingView) -> str:
 def notes(view: CeilingView) -> list[str]:
     """What else a person should know of these figures, a sentence or two each."""
     found = [
-        _time_note(view),
         _cache_note(view),
+        _time_note(view),
         _peak_note(view),
         _passes_note(view),
         _split_note(view),

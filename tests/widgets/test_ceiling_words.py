@@ -26,8 +26,8 @@ from widgets.ceiling_words import (
 
 def test_that_the_ceiling_is_a_sum_a_person_can_check() -> None:
     assert headline(ONE) == (
-        "61.2 GB/s ÷ 1.07 GB a step = 56.9 steps/s. You are at 38.0 steps/s, 67 % of it: the rest is "
-        "compute, waiting and other programs."
+        "61.2 GB/s ÷ 1.07 GB a step = 56.9 steps/s. You are at 38.0 steps/s, 67 % of it: the rest "
+        "is compute, waiting and other programs."
     )
     assert mbu_text(ONE) == "MBU 67 %"
     assert parts_text(ONE) == "1.04 GB weights + 35.0 MB KV of one stream"
