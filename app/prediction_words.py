@@ -40,7 +40,7 @@ def _ghost(
     if isinstance(then, Unmeasured):
         return Ghost(text=f"predicted: not measured yet{BETWEEN}{then.why}")
     if then.error > _MOST_ERROR:
-        return Ghost(text="not predicted: too few answers yet")
+        return Ghost(text="not predicted: too few or too uneven answers yet")
     low, high = then.band_s
     if then.error <= _WIDE_ERROR:
         value = f"{worded(then.seconds)} ±{100 * then.error:.0f} %"

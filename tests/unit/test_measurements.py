@@ -265,7 +265,7 @@ def test_that_a_wide_band_is_said_by_its_ends_and_no_number_is_made_up() -> None
 def test_that_a_hopeless_band_is_no_prediction() -> None:
     hopeless, good = Estimate(1.77, (0.28, 11.1), 0.0), Estimate(1.57, (1.4, 1.76), 0.0)
     for ghost in (ttft_ghost(hopeless, good, 1000), tpot_ghost(hopeless, good, 2, 1000)):
-        assert ghost == Ghost(text="not predicted: too few answers yet")
+        assert ghost == Ghost(text="not predicted: too few or too uneven answers yet")
     # Nor is a hopeless value of the present settings held against a good one.
     assert ttft_ghost(good, hopeless, 9).text == "predicted 1.57 s ±12 % · for 9 tok"
     twice = Estimate(1.0, (0.5001, 1.9996), 0.0)
