@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QFontMetricsF, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.metrics.request_meter import TtftView
-from resources.tokens import DARK
+from resources.tokens import DARK, STEP_PX
 from tests.widgets.synthetic import SECOND, desk_at_work
 from tests.widgets.test_charts import painted
+from widgets.charts.geometry import HEADROOM
 from widgets.charts.limit_dialog import LimitDialog
 from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
 from widgets.charts.ttft import TtftChart
 from widgets.live_panel import LivePanel
+from widgets.theme import small_font
 
 pytestmark = pytest.mark.gui
 
@@ -240,6 +243,36 @@ def test_that_the_value_stands_at_the_line_and_on_its_card(panel: LivePanel) -> 
     card = chart.plot.card_at(line_of(chart))
     assert card.startswith("Limit of TTFT: 0.3 s.<br>")
     assert "Alt+Up" in card
+
+
+def test_that_labels_which_the_tag_of_a_limit_covers_are_left_out(panel: LivePanel) -> None:
+    chart = panel.ttft
+    geometry = chart.plot.geometry_now
+    metrics = QFontMetricsF(small_font(chart.plot.font()))
+    tick = chart.plot.axes.ticks[0][0]
+    tick_s, height_px = tick * chart.plot.top, metrics.height()
+    per_px = 1 / (geometry.share_per_value * geometry.area.height() / HEADROOM)
+
+    def axis_ink() -> npt.NDArray[np.bool_]:
+        """What is neither ground nor tag in the rows of the label, left of the axis."""
+        row, width_px = round(geometry.y_of(tick)), round(geometry.area.left()) - STEP_PX
+        rows = slice(row - round(height_px) // 2, row + round(height_px) // 2)
+        return np.asarray(painted(chart, DARK.muted)[rows, :width_px])
+
+    assert axis_ink().any()
+    for away_px in (0.0, 0.7 * height_px, -0.7 * height_px):
+        set_limits(panel, tick_s + away_px * per_px, None)
+        assert not axis_ink().any(), away_px
+    set_limits(panel, tick_s + 1.2 * height_px * per_px, None)
+    assert axis_ink().any()
+    # While it is dragged the tag is beside the pointer, and the label is there again.
+    set_limits(panel, tick_s, None)
+    take(chart, line_of(chart))
+    drag(chart, moved_by(line_of(chart), 20))
+    drag(chart, moved_by(line_of(chart), -20))
+    assert chart.grip.is_dragged
+    assert axis_ink().any()
+    drop(chart, line_of(chart))
 
 
 def test_that_a_double_click_on_the_line_asks_for_a_number(qtbot: QtBot, panel: LivePanel) -> None:

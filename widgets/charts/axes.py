@@ -25,10 +25,24 @@ class Axes:
     Attributes:
         ticks: Shares of the value axis with their texts, above 0; empty leaves the grid out.
         times: Seconds before the right edge with their texts; empty for an axis without labels.
+        tag_px: Row of the middle of a tag that stands over the labels of the value axis, as a limit
+            has one; None for none.
     """
 
     ticks: tuple[tuple[float, str], ...] = ()
     times: tuple[tuple[float, str], ...] = ()
+    tag_px: float | None = None
+
+    def labels(self, geometry: Geometry, metrics: QFontMetricsF) -> list[tuple[float, str]]:
+        """Rows of the value axis with their texts, without those that the tag would cover."""
+        if not self.ticks:
+            return []
+        labels = [(geometry.y_of(share), text) for share, text in ((0.0, "0"), *self.ticks)]
+        if self.tag_px is None:
+            return labels
+        # Half the tag and half a figure: one that is touched cannot be read beside it.
+        reach_px = (metrics.height() + metrics.capHeight()) / 2 + 1
+        return [(row, text) for row, text in labels if abs(row - self.tag_px) >= reach_px]
 
     def paint(self, painter: QPainter, geometry: Geometry, palette: Palette) -> None:
         """Paint in the painter's font."""
@@ -42,8 +56,8 @@ class Axes:
             y = geometry.y_of(share)
             painter.drawLine(QLineF(area.left(), y, area.right(), y))
         painter.setPen(QPen(QColor(palette.muted)))
-        for share, text in ((0.0, "0"), *self.ticks) if self.ticks else ():
-            row = QRectF(0, geometry.y_of(share) - metrics.height() / 2, 1, metrics.height())
+        for middle_px, text in self.labels(geometry, metrics):
+            row = QRectF(0, middle_px - metrics.height() / 2, 1, metrics.height())
             row.setRight(area.left() - STEP_PX)
             painter.drawText(row, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
         self._paint_times(painter, geometry, metrics)

@@ -132,6 +132,10 @@ class LimitGrip(QObject):
         is_beside = left <= place.x() <= area.right() + 4 * STEP_PX
         return is_beside and abs(place.y() - self._row(geometry)) <= _NEAR_PX
 
+    def tag_px(self, geometry: Geometry) -> float | None:
+        """Row of the middle of the tag in the axis; None while there is none in it."""
+        return None if self._value is None or self.is_dragged else self._row(geometry)
+
     def tip_at(self, place: QPointF, geometry: Geometry) -> str:
         """What the card near the line says, a line each; empty elsewhere."""
         if not self.hits(place, geometry):

@@ -152,11 +152,12 @@ class TimePlot(QWidget):
         between_px = self.geometry_now.area.height() / HEADROOM
         label_px = self._metrics().height()
         shown = () if self._is_blank else tuple(ticks(self._steady.top, between_px / label_px))
+        tag_px = None if self._grip is None else self._grip.tag_px(self.geometry_now)
         if not self._has_time_labels:
-            return Axes(shown)
+            return Axes(shown, tag_px=tag_px)
         width = self.geometry_now.area.width()
         room = label_room(self._metrics(), width, self._timeline.is_relative)
-        return Axes(shown, tuple(self._timeline.labels(room)))
+        return Axes(shown, tuple(self._timeline.labels(room)), tag_px)
 
     @property
     def geometry_now(self) -> Geometry:
@@ -386,4 +387,4 @@ class TimePlot(QWidget):
             self.setCursor(Qt.CursorShape.SizeVerCursor)
         else:
             self.unsetCursor()
-        self.update()
+        self._renew()  # its tag may cover other labels
