@@ -130,3 +130,10 @@ def test_that_bench_gauges_hands_its_arguments_to_the_bench(
     monkeypatch.setattr("sys.argv", ["bootstrap", "bench-gauges", "--only", "mbu", "--quick"])
     assert bootstrap.main() == 0
     assert calls == [["-m", "tests.bench.gauges", "--only", "mbu", "--quick"]]
+
+
+def test_that_the_help_says_how_long_the_gauges_take_and_what_they_fetch() -> None:
+    makefile = (Path(bootstrap.ROOT) / "Makefile").read_text(encoding="utf-8")
+    (line,) = (line for line in makefile.splitlines() if "'make bench-gauges " in line)
+    assert "twenty minutes" in line
+    assert "1.1 GB" in line
