@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -30,11 +32,18 @@ def predicted(window: Window) -> tuple[list[Level], list[Level]]:
 
 
 def test_that_ghosts_appear_when_a_fader_moves_and_go_when_it_comes_back(
-    loaded_window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    open_window: Callable[..., Window],
+    qtbot: QtBot,
+    tiny_chat_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # Long answers: a toy writes short ones within one report of steps, which is no measurement.
+    window = open_window(temperature=0.0, max_new_tok=400)
+    session = window.desk.session
+    window.engine_wiring.load(str(tiny_chat_path))
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
     # A toy takes milliseconds, which a busy machine doubles: here any band is drawn.
     monkeypatch.setattr(prediction_words, "_MOST_ERROR", math.inf)
-    window, session = loaded_window, loaded_window.desk.session
     # Nothing was measured yet, and that is said.
     session.preview("ubatch_tok", 64)
     qtbot.waitUntil(lambda: "not measured yet" in _note(window), timeout=PATIENCE_MS)
