@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
 from app.faults import Faults, FaultsTold
+from app.garbage import Garbage
 from app.interrupts import Interrupts
 from app.kept_settings import KeptSettings
 from app.storage.conversation_store import ConversationStore
@@ -45,6 +46,7 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
     app = application()
     faults = Faults(app)
     faults.install()
+    garbage = Garbage(app)
     folders = own_folders()
     kept = KeptSettings(SettingsStore(folders.settings))
     config = kept.start_config(values)
@@ -67,6 +69,7 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
         window.engine_wiring.load_demo()
     window.show()
     status = app.exec()
+    garbage.give_back()
     faults.remove()
     for sentence in desk.unsaved:
         sys.stderr.write(sentence + "\n")

@@ -95,6 +95,8 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     uses_qt = "qapp" in request.fixturenames
     threads, children = set(threading.enumerate()), set(_children())
     qt_before = _qt_objects() if uses_qt else {}
+    if uses_qt:
+        gc.disable()  # as in the program: a worker must not collect widgets (app/garbage.py)
     yield
     new_threads = [thread for thread in threading.enumerate() if thread not in threads]
     for thread in new_threads:
@@ -105,6 +107,8 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     left += [f"child process {' '.join(_command(child))}" for child in alive]
     if uses_qt:
         left += [text for key, text in _qt_objects(qt_before).items() if key not in qt_before]
+        gc.collect()
+        gc.enable()
     for child in alive:
         child.kill()
     if left:
