@@ -6,15 +6,24 @@ experiment blocks on its port in a thread that is not the GUI's.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine_bridge.protocol import Applied, Command, Event, Hello
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
 
+if TYPE_CHECKING:
+    from app.experiments.run_record import RunRecord
+
 
 class PortError(Exception):
-    """The engine cannot go on with this; the message is a sentence for the user."""
+    """The engine cannot go on with this; the message is a sentence for the user.
+
+    Attributes:
+        record: What the run that it cut short had measured; None outside of a run.
+    """
+
+    record: RunRecord | None = None
 
 
 class EngineGoneError(PortError):
@@ -49,6 +58,14 @@ class EnginePort(Protocol):
     def pid(self) -> int:
         """Its process, for what the system says of it; 0 if unknown."""
 
+    @property
+    def now_ns(self) -> int:
+        """The time by the engine's clock, which stamps its events."""
+
+    @property
+    def peak_bytes_per_s(self) -> float:
+        """Peak read bandwidth as it was measured last; 0 if it was not."""
+
     def apply(self, config: EngineConfig) -> Applied:
         """Run ``config``, loading its model if another or none is loaded; blocks until it does.
 
@@ -66,6 +83,7 @@ class EnginePort(Protocol):
 
         Raises:
             EngineGoneError: If there is no engine to send it to.
+            StoppedError: If the user stopped the experiment and this would be new work.
         """
 
     def next_event(self, timeout_s: float) -> Event | None:
@@ -75,8 +93,15 @@ class EnginePort(Protocol):
 
         Raises:
             EngineGoneError: If the engine has died.
-            StoppedError: If the user stopped the experiment.
+            StoppedError: If the user stopped the experiment; once, so that what it began can be
+                ended in good order.
         """
+
+    def take_disturbances(self) -> tuple[str, ...]:
+        """Sentences on what others did to the engine since this was asked last."""
+
+    def stop(self) -> None:
+        """Stop the experiment, from any thread: its next wait raises ``StoppedError``."""
 
     def close(self) -> None:
         """Give the engine back: with the settings it had before, or ended if it was started here."""

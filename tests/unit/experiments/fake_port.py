@@ -3,7 +3,8 @@
 ``FakeEngine`` says how it behaves; a callable may make that depend on the configuration. Nothing
 here waits: ``next_event`` moves the clock. Prompts are read in chunks beside the answers that are
 written, requests beyond the slots queue, and text that a slot (or the host's cache, where
-``cache_ram_mib`` is not 0) holds already need not be read again, whoever says it.
+``cache_ram_mib`` is not 0) holds already need not be read again, whoever says it, until its
+conversation is forgotten.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from engine_bridge.protocol import (
     DeviceFacts,
     Event,
     FinishReason,
+    Forget,
     Generate,
     Hello,
     MemoryMeasured,
@@ -48,6 +50,7 @@ _STEPS_EVERY_NS = 100_000_000
 _MEMORY_EVERY_NS = 1_000_000_000
 _FLUSH_NS = 16_000_000
 _STALL_NS = 15_000_000_000
+_HOST_TEXTS = 63
 DIED = "The engine was ended by SIGKILL while writing an answer. It said: “made up”."
 HANGS = "The engine seems to hang while writing an answer."
 
@@ -139,6 +142,7 @@ class FakePort:
         is_closed: Whether it was given back.
         starts: How often an engine was started: once more after each death.
         peak_bytes_per_s: Peak bandwidth.
+        disturbances: What is said when the port is asked for disturbances next.
     """
 
     def __init__(
@@ -161,6 +165,7 @@ class FakePort:
         self.is_closed = False
         self.starts = 0
         self.peak_bytes_per_s = 2e11
+        self.disturbances: list[str] = []
         self._is_stopping = self._has_said_stop = False
         self._numbers = 0
         self._config: EngineConfig | None = None
@@ -176,8 +181,9 @@ class FakePort:
         self._waiting: list[_Stream] = []
         self._told: dict[int, int] = {}
         self._slots: list[_Stream | None] = []
-        self._held: list[str] = []  # texts of the slots, by slot
-        self._host: list[str] = []  # texts that the host's cache keeps
+        # Whose text each slot holds, and what the host's cache keeps.
+        self._held: list[tuple[str, str]] = []
+        self._host: list[tuple[str, str]] = []
         self._ended = self._silent_ns = 0
         self._step: tuple[int, int, list[tuple[_Stream, int]]] | None = None  # begin, end, shares
         self._works: list[StepWork] = []
@@ -226,7 +232,7 @@ class FakePort:
         self._ended = 0
         if is_load or len(self._slots) != (engine.slots or config.slots):
             self._slots = [None] * (engine.slots or config.slots)
-            self._held = [""] * len(self._slots)
+            self._held = [("", "")] * len(self._slots)
         if is_load or config.cache_ram_mib == 0:
             self._host = []
         self.applied.append(config)
@@ -255,6 +261,9 @@ class FakePort:
                 self._take(command)
             case Cancel(request_id=request_id):
                 self._cancel(request_id)
+            case Forget(conversation_id=name):
+                self._held = [("", "") if held[0] == name else held for held in self._held]
+                self._host = [kept for kept in self._host if kept[0] != name]
             case _:
                 pass
 
@@ -276,6 +285,11 @@ class FakePort:
                 return None
             if not self._advance(until_ns):
                 return None
+
+    def take_disturbances(self) -> tuple[str, ...]:
+        """What the test put into ``disturbances``, once."""
+        taken, self.disturbances = tuple(self.disturbances), []
+        return taken
 
     def close(self) -> None:
         """Note it."""
@@ -355,8 +369,8 @@ class FakePort:
 
     def _start(self, stream: _Stream) -> None:
         free = [slot for slot, holder in enumerate(self._slots) if holder is None]
-        slot = max(free, key=lambda slot: _common(self._held[slot], stream.text))
-        common = max(_common(text, stream.text) for text in (self._held[slot], *self._host))
+        slot = max(free, key=lambda slot: _common(self._held[slot][1], stream.text))
+        common = max(_common(text, stream.text) for _, text in (self._held[slot], *self._host))
         assert self._config is not None
         if not self._config.cache_prompt:
             common = 0
@@ -465,10 +479,11 @@ class FakePort:
     def _end(self, stream: _Stream, reason: FinishReason, detail: str) -> None:
         self._flush(stream)
         self._slots[stream.slot] = None
-        self._held[stream.slot] = stream.text + stream.answer
+        held = stream.command.conversation_id, stream.text + stream.answer
+        self._held[stream.slot] = held
         assert self._config is not None
         if self._config.cache_ram_mib != 0:
-            self._host.append(self._held[stream.slot])
+            self._host = [*self._host[-_HOST_TEXTS:], held]
         self._ended += 1
         self._events.append(
             RequestFinished(
