@@ -17,12 +17,14 @@ class Folders:
         conversations: One file per conversation.
         logs: Diagnostics files and the log of the last runs.
         measurements: What runs took, one file for each model on each machine.
+        history: The experiments, one database.
     """
 
     settings: Path
     conversations: Path
     logs: Path
     measurements: Path
+    history: Path
 
 
 def own_folders() -> Folders:
@@ -30,5 +32,9 @@ def own_folders() -> Folders:
     dirs = platformdirs.PlatformDirs("tunedeck", appauthor=False)
     data = dirs.user_data_path
     return Folders(
-        dirs.user_config_path, data / "conversations", dirs.user_log_path, data / "measurements"
+        dirs.user_config_path,
+        data / "conversations",
+        dirs.user_log_path,
+        data / "measurements",
+        data / "history",
     )
