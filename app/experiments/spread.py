@@ -172,7 +172,7 @@ def geometric_mean(cells: Sequence[NDArray[np.float64]]) -> Ratio:
     return _exponent(value, low, high, sum(gains.size for gains in cells), spread)
 
 
-def running_ratio(gains: NDArray[np.float64]) -> Ratio:
+def running_ratio(gains: NDArray[np.float64], level: float = LEVEL) -> Ratio:
     """The ratio of pairs that are looked at as they come; the interval holds at every look.
 
     A confidence sequence: with 95 % the truth is in all intervals of all looks at once, so one may
@@ -191,6 +191,7 @@ def running_ratio(gains: NDArray[np.float64]) -> Ratio:
 
     Args:
         gains: ``log_gains`` so far, at least two pairs.
+        level: Probability with which the interval shall hold the truth at every look.
 
     Raises:
         ValueError: If there are less than two.
@@ -200,7 +201,7 @@ def running_ratio(gains: NDArray[np.float64]) -> Ratio:
         raise ValueError("An interval needs at least two pairs.")
     value, error = float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(pairs)
     grown = 1 + pairs * _EFFECT_VARIANCE
-    bound = (grown / (1 - LEVEL) ** 2) ** (1 / pairs)
+    bound = (grown / (1 - level) ** 2) ** (1 / pairs)
     # So few pairs bear any difference: the ratio stays below 20 however large t is.
     t = math.inf
     if bound < grown:
