@@ -111,17 +111,17 @@ def experiment_lines(
     shown: list[str] = []
     lines = [experiment.title, ""] if experiment.title else []
     if len(measured) == 1:
-        shown = _keys_of(measured)
+        shown = keys_of(measured)
         lines += [*summary_table(measured[0]), "", *runs_table(measured[0])]
     elif measured:
-        shown = [key for key in keys if key in _keys_of(measured)]
+        shown = [key for key in keys if key in keys_of(measured)]
         lines += cells_table(measured, shown)
     lines += _paragraph(disturbance_lines(measured))
     lines += _paragraph(skipped_lines(experiment.cells))
     lines += _paragraph(_note_lines(experiment.cells, is_named=len(experiment.cells) > 1))
     lines += _paragraph([line for said in experiment.conclusion for line in wrapped(said)])
     if shown:
-        lines += _paragraph(wrapped(_spread_sentence(measured)))
+        lines += _paragraph(wrapped(spread_sentence(measured)))
     if explain:
         lines += _paragraph(definition_lines(shown))
     return [*lines, "", *subject_lines(experiment)]
@@ -131,11 +131,11 @@ def summary_table(cell: Cell) -> list[str]:
     """A line for each figure of one configuration: median, spread, lowest and highest run."""
     rows = []
     for measure in MEASURES:
-        values = _values(cell, measure.key)
+        values = cell_values(cell, measure.key)
         short = summary(values)
         if short is not None:
             rows.append(_summary_row(measure, short, [v for v in values if v is not None]))
-    rows += [_extra_row(name, value) for name, value in cell.extra.items()]
+    rows += [extra_row(name, value) for name, value in cell.extra.items()]
     runs = len(cell.runs)
     if runs == 1:
         return text_table(("", "1 run", "", "", "", ""), [[*row[:2], *row[-1:]] for row in rows],
@@ -146,8 +146,8 @@ def summary_table(cell: Cell) -> list[str]:
 
 def runs_table(cell: Cell) -> list[str]:
     """A line for each run, in the order in which they were measured; disturbed ones are marked."""
-    shown = [measure for key in _RUN_KEYS if _values(cell, (measure := BY_FIGURE[key]).key)]
-    scales = [_common_scale(measure, [cell]) for measure in shown]
+    shown = [measure for key in _RUN_KEYS if cell_values(cell, (measure := BY_FIGURE[key]).key)]
+    scales = [common_scale(measure, [cell]) for measure in shown]
     head = ["run"] + [f"{m.label} {s.unit}".rstrip() for m, s in zip(shown, scales, strict=True)]
     counts = [f"{run.requests}" + (f" + {run.failed} failed" * bool(run.failed)) for run in cell.runs]
     rows = []
@@ -164,7 +164,7 @@ def runs_table(cell: Cell) -> list[str]:
 def cells_table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     """A line for each configuration that was measured, a column for each figure."""
     shown = [BY_FIGURE[key] for key in keys]
-    scales = [_common_scale(measure, cells) for measure in shown]
+    scales = [common_scale(measure, cells) for measure in shown]
     head = [""] + [
         f"{label_of(m)} {s.unit}".rstrip() for m, s in zip(shown, scales, strict=True)
     ]
@@ -172,7 +172,7 @@ def cells_table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     for cell in cells:
         mark = f" {DISTURBED}" if any(cell.disturbed) else ""
         texts = [
-            _with_spread(summary(_values(cell, measure.key)), scale)
+            with_spread(summary(cell_values(cell, measure.key)), scale)
             for measure, scale in zip(shown, scales, strict=True)
         ]
         rows.append([cell.name + mark, *texts])
@@ -237,6 +237,65 @@ def settings_text(values: Mapping[str, object]) -> str:
     )
 
 
+def cell_values(cell: Cell, key: str) -> list[float | None]:
+    """The figure of each run; empty where none has it."""
+    values = [getattr(run, key) for run in cell.runs]
+    return values if any(value is not None for value in values) else []
+
+
+def keys_of(cells: Sequence[Cell]) -> list[str]:
+    """Figures that at least one run of ``cells`` has, in the order in which they are shown."""
+    return [m.key for m in MEASURES if any(cell_values(cell, m.key) for cell in cells)]
+
+
+def common_scale(measure: Measure, cells: Sequence[Cell]) -> Scale:
+    """How the figure is written for all of ``cells``, so that they can be compared at sight."""
+    known = [v for cell in cells for v in cell_values(cell, measure.key) if v is not None]
+    return scale_of(measure, max(known, key=abs, default=0.0))
+
+
+def with_spread(short: Summary | None, scale: Scale) -> str:
+    """``123.4 ± 2.1`` without the unit; a dash where nothing was measured."""
+    if short is None:
+        return NO_VALUE
+    if short.runs == 1:
+        return scale.text(short.median)
+    return f"{scale.text(short.median)} ± {scale.text(short.spread)}"
+
+
+def spread_sentence(cells: Sequence[Cell]) -> str:
+    """What ± means in the tables of ``cells``."""
+    if all(len(cell.runs) == 1 for cell in cells):
+        return "A single run shows no spread: whether a difference is one cannot be told from it."
+    return (
+        "± is the spread of the runs: 1.4826 × the median distance from their median. "
+        "A difference smaller than that is none."
+    )
+
+
+def extra_row(name: str, value: float) -> list[str]:
+    """A figure of one kind of experiment; its unit ends its name."""
+    for ending, unit in (("_bytes_per_s", ""), ("_bytes", Unit.BYTES), ("_s", Unit.SECONDS)):
+        if name.endswith(ending):
+            words = name.removesuffix(ending).replace("_", " ")
+            if not unit:
+                return [words.capitalize(), f"{value / 1e9:,.1f}", "", "", "", "GB/s"]
+            factor, shown = _unit(Unit(unit), abs(value))
+            text = f"{value * factor:,.{_digits(abs(value) * factor)}f}"
+            return [words.capitalize(), text, "", "", "", shown]
+    return [name.replace("_", " ").capitalize(), f"{value:.4g}", "", "", "", ""]
+
+
+def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:
+    """A run in one line, for a progress message: ``TTFT 123 ms · TPOT 20.1 ms``."""
+    told = [
+        f"{BY_FIGURE[key].label} {value_text(BY_FIGURE[key], getattr(figures, key))}"
+        for key in keys
+        if getattr(figures, key) is not None
+    ]
+    return " · ".join(told)
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -259,21 +318,6 @@ def _digits(value: float) -> int:
     return min(3, max(0, _SIGNIFICANT - 1 - floor(log10(value))))
 
 
-def _values(cell: Cell, key: str) -> list[float | None]:
-    """The figure of each run; empty where none has it."""
-    values = [getattr(run, key) for run in cell.runs]
-    return values if any(value is not None for value in values) else []
-
-
-def _keys_of(cells: Sequence[Cell]) -> list[str]:
-    return [m.key for m in MEASURES if any(_values(cell, m.key) for cell in cells)]
-
-
-def _common_scale(measure: Measure, cells: Sequence[Cell]) -> Scale:
-    known = [v for cell in cells for v in _values(cell, measure.key) if v is not None]
-    return scale_of(measure, max(known, key=abs, default=0.0))
-
-
 def _summary_row(measure: Measure, short: Summary, known: Sequence[float]) -> list[str]:
     scale = scale_of(measure, short.median)
     return [
@@ -284,27 +328,6 @@ def _summary_row(measure: Measure, short: Summary, known: Sequence[float]) -> li
         scale.text(max(known)),
         scale.unit,
     ]
-
-
-def _extra_row(name: str, value: float) -> list[str]:
-    """A figure of one kind of experiment; its unit ends its name."""
-    for ending, unit in (("_bytes_per_s", ""), ("_bytes", Unit.BYTES), ("_s", Unit.SECONDS)):
-        if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ")
-            if not unit:
-                return [words.capitalize(), f"{value / 1e9:,.1f}", "", "", "", "GB/s"]
-            factor, shown = _unit(Unit(unit), abs(value))
-            text = f"{value * factor:,.{_digits(abs(value) * factor)}f}"
-            return [words.capitalize(), text, "", "", "", shown]
-    return [name.replace("_", " ").capitalize(), f"{value:.4g}", "", "", "", ""]
-
-
-def _with_spread(short: Summary | None, scale: Scale) -> str:
-    if short is None:
-        return NO_VALUE
-    if short.runs == 1:
-        return scale.text(short.median)
-    return f"{scale.text(short.median)} ± {scale.text(short.spread)}"
 
 
 def _names_above(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -329,15 +352,6 @@ def _note_lines(cells: Sequence[Cell], *, is_named: bool) -> list[str]:
     ]
 
 
-def _spread_sentence(cells: Sequence[Cell]) -> str:
-    if all(len(cell.runs) == 1 for cell in cells):
-        return "A single run shows no spread: whether a difference is one cannot be told from it."
-    return (
-        "± is the spread of the runs: 1.4826 × the median distance from their median. "
-        "A difference smaller than that is none."
-    )
-
-
 def _paragraph(lines: Sequence[str]) -> list[str]:
     return ["", *lines] if lines else []
 
@@ -348,13 +362,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
-
-
-def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:
-    """A run in one line, for a progress message: ``TTFT 123 ms · TPOT 20.1 ms``."""
-    told = [
-        f"{BY_FIGURE[key].label} {value_text(BY_FIGURE[key], getattr(figures, key))}"
-        for key in keys
-        if getattr(figures, key) is not None
-    ]
-    return " · ".join(told)
