@@ -10,10 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
+import msgspec
+
 from app.experiments.experiment import Cell, Experiment, Figures
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
 from app.experiments.spread import Summary, summary
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_words import summary as workload_summary
 
 WIDTH = 80
 NO_VALUE = "–"
@@ -138,7 +142,7 @@ def summary_table(cell: Cell) -> list[str]:
     rows += [extra_row(name, value) for name, value in cell.extra.items()]
     runs = len(cell.runs)
     if runs == 1:
-        return text_table(("", "1 run", "", "", "", ""), [[*row[:2], *row[-1:]] for row in rows],
+        return text_table(("", "1 run", ""), [[*row[:2], *row[-1:]] for row in rows],
                           left=(0, 2))  # fmt: skip
     head = ("", "median", "±", "lowest", "highest", "")
     return text_table(head, rows, left=(0, 5))
@@ -219,15 +223,22 @@ def subject_lines(experiment: Experiment) -> list[str]:
     model = subject.model
     if subject.model_sha256:
         model = f"{model}, sha256 {subject.model_sha256[:16]}…"
-    told = {"model": model, "engine": subject.engine, "machine": subject.machine}
-    lines = [line for name, text in told.items() if text
-             for line in wrapped(text, mark=f"{name:<9}")]  # fmt: skip
+    told = {
+        "workload": _workload_text(experiment.workload),
+        "model": model,
+        "engine": subject.engine,
+        "machine": subject.machine,
+    }
     if len(experiment.cells) == 1:
         cell = experiment.cells[0]
-        lines += wrapped(settings_text(cell.config) or "defaults", mark=f"{'settings':<9}")
-        if cell.effective:
-            lines += wrapped(settings_text(cell.effective), mark=f"{'made':<9}")
-    return lines
+        told["settings"] = settings_text(cell.config) or "defaults"
+        told["effective"] = settings_text(cell.effective)
+    return [
+        line
+        for name, text in told.items()
+        if text
+        for line in wrapped(text, mark=f"{name:<11}")
+    ]
 
 
 def settings_text(values: Mapping[str, object]) -> str:
@@ -297,6 +308,15 @@ def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:
 
 
 # --- Inside -----------------------------------------------------------------------------
+
+
+def _workload_text(stored: str) -> str:
+    """A workload in words; empty where there was none, or its words are not kept."""
+    try:
+        workload = msgspec.json.decode(stored, type=Workload)
+    except msgspec.DecodeError:
+        return ""
+    return "" if workload.material is Material.CONVERSATION else workload_summary(workload)
 
 
 def _unit(unit: Unit, size: float) -> tuple[float, str]:

@@ -22,11 +22,14 @@ import msgspec
 from app.experiments.experiment import Experiment, State
 from app.experiments.port import PortError, StoppedError
 from app.experiments.reporter import Reporter
+from app.experiments.workload_error import WorkloadError
 from app.planning import PlanningError
 from app.storage.storage_error import StorageError
 from engine_bridge.settings.domain import DomainError
 
-SENTENCES: tuple[type[Exception], ...] = (PortError, DomainError, PlanningError, StorageError)
+SENTENCES: tuple[type[Exception], ...] = (
+    PortError, WorkloadError, DomainError, PlanningError, StorageError,
+)  # fmt: skip
 """Errors whose message is a sentence for the user; others are faults of this program."""
 
 STOPPED_STATUS = 130
@@ -249,7 +252,7 @@ def _finish(
         return 1
     if as_json:
         write_json(experiment, out)
-    elif any(cell.runs for cell in experiment.cells) or experiment.state is State.DONE:
+    elif experiment.state is State.DONE or any(cell.runs for cell in experiment.cells):
         out.write("\n".join(lines(experiment)) + "\n")
     out.flush()
     return _told_end(experiment, terminal)

@@ -1,0 +1,125 @@
+"""What commands of experiments on an engine of their own have in common: options and conduct.
+
+Only the standard library at import, so that a wrong word is refused before anything is set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.experiments.experiment import Experiment
+    from app.experiments.history_store import HistoryStore
+    from app.experiments.port import EnginePort
+    from app.experiments.reporter import Reporter
+    from engine_bridge.settings.config import EngineConfig
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command take a model and settings."""
+    parser.add_argument("model", help="GGUF file")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def add_result_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command say how its result is printed."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--explain", action="store_true", help="add what each figure means to the table"
+    )
+
+
+def config_in(arguments: argparse.Namespace) -> EngineConfig:
+    """The configuration that a command line asks for.
+
+    Raises:
+        DomainError: If a setting is unknown or a value outside its domain, in one sentence.
+    """
+    from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
+    from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
+
+    values = parse_assignments(arguments.set)
+    values["model_path"] = str(Path(arguments.model).expanduser().absolute())
+    return EngineConfig.from_values(values)
+
+
+def said(error: Exception) -> int:
+    """Tell the sentence of an error; gives the exit status."""
+    sys.stderr.write(f"{error}\n")
+    return 1
+
+
+def conduct_on_own_engine(
+    work: Callable[[EnginePort, Reporter], Experiment],
+    lines: Callable[[Experiment], Sequence[str]],
+    *,
+    as_json: bool,
+) -> int:
+    """Do ``work`` on an engine started for it, keeping in the history what comes out.
+
+    Args:
+        work: The experiment.
+        lines: Its result for people.
+        as_json: Print it as one JSON object instead.
+
+    Returns:
+        The exit status, see ``terminal.conduct``.
+    """
+    from app.experiments.history_store import HistoryStore  # noqa: PLC0415
+    from app.experiments.terminal import conduct  # noqa: PLC0415
+    from app.storage.folders import own_folders  # noqa: PLC0415
+
+    started = _Started()
+    history = HistoryStore(own_folders().history)
+    try:
+        return conduct(
+            lambda reporter: started.do(work, reporter),
+            stop=started.stop,
+            lines=lines,
+            as_json=as_json,
+            keep=history.keep,
+        )
+    finally:
+        _close(history)
+
+
+class _Started:
+    """The engine of the experiment, made in its thread: it ends with the thread that made it."""
+
+    def __init__(self) -> None:
+        self._port: EnginePort | None = None
+        self._is_stopped = False
+
+    def do(
+        self, work: Callable[[EnginePort, Reporter], Experiment], reporter: Reporter
+    ) -> Experiment:
+        from app.experiments.own_engine import OwnEngine  # noqa: PLC0415
+
+        reporter.progressed(0.0, "Starting the engine", None)
+        with OwnEngine() as engine:
+            self._port = engine
+            if self._is_stopped:  # a moment ago, while there was nothing to stop
+                engine.stop()
+            return work(engine, reporter)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._port is not None:
+            self._port.stop()
+
+
+def _close(history: HistoryStore) -> None:
+    from app.storage.storage_error import StorageError  # noqa: PLC0415
+
+    try:
+        history.close()
+    except StorageError as error:
+        said(error)
+    for sentence in history.take_sentences():
+        sys.stderr.write(f"{sentence}\n")
