@@ -252,7 +252,7 @@ def _finish(
         return 1
     if as_json:
         write_json(experiment, out)
-    elif experiment.state is State.DONE or any(cell.runs for cell in experiment.cells):
+    elif experiment.state is State.DONE or any(c.runs or c.extra for c in experiment.cells):
         out.write("\n".join(lines(experiment)) + "\n")
     out.flush()
     return _told_end(experiment, terminal)
@@ -266,7 +266,9 @@ def _told_end(experiment: Experiment, terminal: Terminal) -> int:
     if experiment.state is not State.STOPPED:
         return 0
     runs = sum(len(cell.runs) for cell in experiment.cells)
-    if not runs:
+    if not runs and any(cell.extra for cell in experiment.cells):
+        terminal.say("Stopped; what was measured until then is kept.")
+    elif not runs:
         terminal.say("Stopped before a run had ended.")
     elif runs == 1:
         terminal.say("Stopped; the one run that had ended is kept.")
