@@ -61,7 +61,7 @@ class KeptSettings(QObject):
         known = self._document() | {"settings": engine.stored}
         self._writer = SettingsWriter(store, known, self._tried.emit)
         self._is_writable = found.is_writable
-        self._is_failing = False
+        self._is_failing = self._is_trying_out = False
         self._soon = self._timer(_COALESCED_MS, self._write)
         self._again = self._timer(_RETRY_MS, self._write)
         self._tried.connect(self._on_tried)
@@ -226,8 +226,14 @@ class KeptSettings(QObject):
         types = tuple(name for name in self._engine.spec_types if name not in MODEL_KINDS)
         return {"draft_model_path": "", "spec_types": types}
 
+    def hold(self, is_trying_out: bool) -> None:
+        """Whether an experiment moves the settings: those before it are the user's meanwhile."""
+        self._is_trying_out = is_trying_out
+
     def note_wanted(self, config: EngineConfig) -> None:
-        """Keep what of ``config`` differs from the defaults."""
+        """Keep what of ``config`` differs from the defaults, unless an experiment tries it out."""
+        if self._is_trying_out:
+            return
         self._passing = {k: v for k, v in self._passing.items() if getattr(config, k) == v}
         config = config.with_values({key: getattr(self._engine, key) for key in self._passing})
         if changed_settings(config) != changed_settings(self._engine):

@@ -211,6 +211,10 @@ class Session(QObject):
         """Carry out the change that ``problem`` offers."""
         self._want(repaired(self._wanted, problem))
 
+    def try_out(self, config: EngineConfig) -> None:
+        """Want ``config`` for an experiment: no step that undo goes back to."""
+        self._set_wanted(config)
+
     def undo(self) -> None:
         """Take the last change back."""
         if self._undo:

@@ -61,17 +61,17 @@ def play(
         EngineGoneError: If the engine died; ``record`` is what was measured until then.
         StoppedError: If the user stopped the experiment; the engine is idle then, and ``record``
             is what was measured.
+        PortError: If the engine cannot go on with the run, as for a stop.
     """
     if not scripts or users < 1:
         raise ValueError("A run takes at least one script and one user.")
+    port.take_disturbances()  # of the time before
     player = Player(port, scripts, users, progressed)
     try:
         player.run()
-    except EngineGoneError as error:
-        error.record = player.record(port.take_disturbances())
-        raise
-    except StoppedError as error:
-        player.abandon()
+    except PortError as error:
+        if not isinstance(error, EngineGoneError):
+            player.abandon()
         error.record = player.record(port.take_disturbances())
         raise
     except BaseException:

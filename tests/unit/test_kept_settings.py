@@ -389,3 +389,12 @@ def test_that_a_drive_that_does_not_answer_does_not_stop_the_start(
     assert kept.start_config().spec_types == ()
     assert "does not answer" in kept.sentences[0]
     may_answer.set()
+
+
+def test_that_settings_of_an_experiment_are_not_kept_as_the_user_s(start: Start) -> None:
+    kept = start()
+    kept.note_wanted(EngineConfig(slots=2))
+    kept.hold(is_trying_out=True)
+    kept.note_wanted(EngineConfig(slots=9))
+    kept.close()
+    assert start().start_config().slots == 2
