@@ -13,6 +13,64 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.experiments.experiment import Experiment
+    from app.experiments.history_store import HistoryStore
+    from app.experiments.port import EnginePort
+    from app.experiments.reporter import Reporter
+    from engine_bridge.settings.config import EngineConfig
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command take a model and settings."""
+    parser.add_argument("model", help="GGUF file")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def add_result_options(parser: argparse.ArgumentParser) -> None:
+    """Let a command say how its result is printed."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--explain", action="store_true", help="add what each figure means to the table"
+    )
+
+
+def config_in(arguments: argparse.Namespace) -> EngineConfig:
+    """The configuration that a command line asks for.
+
+    Raises:
+        DomainError: If a setting is unknown or a value outside its domain, in one sentence.
+    """
+    from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
+    from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
+
+    values = parse_assignments(arguments.set)
+    values["model_path"] = str(Path(arguments.model).expanduser().absolute())
+    return EngineConfig.from_values(values)
+
+
+def said(error: Exception) -> int:
+    """Tell the sentence of an error; gives the exit status."""
+    sys.stderr.write(f"{error}\n")
+    return 1
+
+
+def conduct_on_own_engine(
+    work: Callable[[EnginePort, Reporter], Experiment],
+    lines: Callable[[Experiment], Sequence[str]],
+    *,
+    as_json: bool,
+) -> int:
+    """Do ``work`` on an engine started for it, keeping in the history what comes out.
+
+    Args:
+        work: The experiment.
+        lines: Its result for people.
+        as_json: Print it as one JSON object instead.
+
+    Returns:
+        The exit status, see ``terminal.conduct``.
+    """
     started = _Started()
     return conduct_with_history(
         lambda reporter: started.do(work, reporter), lines, stop=started.stop, as_json=as_json
