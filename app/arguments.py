@@ -1,7 +1,7 @@
 """What may stand on the command line of ``tunedeck``.
 
-Only the standard library, so that a wrong word is refused before anything is set up for it. Must
-not know what the commands do.
+Only the standard library, and parts of the program that need no more at import, so that a wrong
+word is refused before anything is set up for it. Must not know what the commands do.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from app.experiments import cli_bench
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
 TARGET_NAMES = ("llama serve", "llama-server")
 _DEFAULT_TARGET = "llama-server"
-COMMANDS = ("plan", "export", "settings", "diagnostics", "tour")
+COMMANDS = ("plan", "export", "settings", "diagnostics", "tour", "bench")
+# Each adds its own parser.
+_EXPERIMENTS = (cli_bench,)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 
@@ -83,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     tour.add_argument("--model", help="GGUF file (the demo model by default)")
     tour.add_argument("--theme", choices=("dark", "light"), default="dark")
     tour.add_argument("--size", default="1440x900", help="width x height of the window")
+
+    for experiment in _EXPERIMENTS:
+        experiment.add_parser(commands)
     return parser
 
 

@@ -1,7 +1,7 @@
 """The command line: ``tunedeck`` opens the window; its sub-commands answer without one.
 
 Prints for a person, or one JSON object with ``--json``. Exit status: 0 done, 1 a problem with what
-was asked (said in a sentence), 2 a wrong command line.
+was asked (said in a sentence), 2 a wrong command line, 130 stopped.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from app.arguments import parse_arguments
+from app.experiments import cli_bench
 from app.export.targets import TARGETS
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
@@ -178,6 +179,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "settings": _run_settings,
     "diagnostics": _run_diagnostics,
     "tour": _run_tour,
+    "bench": cli_bench.run,
 }
 
 
