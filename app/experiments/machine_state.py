@@ -109,8 +109,11 @@ class MachineReader:
         return sum(self._used_s.values())
 
     def _processes(self) -> list[psutil.Process]:
-        found = {process.pid: process for process in self._roots}
+        found: dict[int, psutil.Process] = {}
         for root in self._roots:
+            if root.pid in found:  # an engine that this process started was found below it
+                continue
+            found[root.pid] = root
             with contextlib.suppress(psutil.Error):
                 found |= {child.pid: child for child in root.children(recursive=True)}
         return list(found.values())

@@ -15,7 +15,7 @@ import msgspec
 from app.experiments.experiment import Cell, Experiment, Figures
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
-from app.experiments.spread import Summary, summary
+from app.experiments.spread import LEAST_RUNS, Summary, summary
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_words import summary as workload_summary
 
@@ -278,10 +278,13 @@ def spread_sentence(cells: Sequence[Cell]) -> str:
     """What ± means in the tables of ``cells``."""
     if all(len(cell.runs) == 1 for cell in cells):
         return "A single run shows no spread: whether a difference is one cannot be told from it."
-    return (
+    sentence = (
         "± is the spread of the runs: 1.4826 × the median distance from their median. "
         "A difference smaller than that is none."
     )
+    if max(len(cell.runs) for cell in cells) < LEAST_RUNS:
+        sentence += f" Fewer than {LEAST_RUNS} runs show too little of it."
+    return sentence
 
 
 def extra_row(name: str, value: float) -> list[str]:

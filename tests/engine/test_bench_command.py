@@ -81,7 +81,7 @@ def kept_keys(folder: Path) -> list[str]:
 
     history = HistoryStore(folder)
     try:
-        return [row.key for row in history.rows()]
+        return [row.key for row in history.listing()]
     finally:
         history.close()
 
@@ -111,7 +111,7 @@ def test_that_people_get_a_table_of_eighty_columns(
     ],
 )
 def test_that_what_cannot_be_measured_is_a_sentence(
-    tiny_chat_path: Path, environment: dict[str, str], tmp_path: Path, more: tuple[str, str],
+    tiny_chat_path: Path, environment: dict[str, str], tmp_path: Path, more: tuple[str, ...],
     said: str,
 ) -> None:  # fmt: skip
     (tmp_path / "empty.txt").write_text("")
