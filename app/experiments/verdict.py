@@ -138,7 +138,7 @@ def _pairs(
 
 
 def _too_few(count: int, what: str, least: int, measure: Measure) -> Verdict:
-    has = f"There are {count} {what}" if count else f"There are no {what}"
+    has = f"There are {count or 'no'} {what}" if count != 1 else f"There is 1 {what[:-1]}"
     return Verdict(
         Outcome.UNKNOWN,
         f"{has} with {measure.label}; {least} are needed to tell a difference.",
@@ -152,6 +152,9 @@ def _judged(
     if not math.isfinite(gain.high):
         sentence = f"The {count} are too few to tell a difference in {measure.label}."
         return Verdict(Outcome.UNKNOWN, sentence, gain)
+    if gain.low == gain.high == 1:
+        sentence = f"No difference in {measure.label}: all {count} are equal."
+        return Verdict(Outcome.NONE, sentence, gain)
     if gain.low <= 1 <= gain.high:
         low, high = _claim(gain.low, measure), _claim(gain.high, measure)
         sentence = (

@@ -1,0 +1,121 @@
+"""``tunedeck compare``: two configurations take turns until the difference is clear.
+
+Only the standard library at import, so that a wrong word is refused before anything is set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from app.experiments.cli_engine import (
+    add_model_options,
+    add_result_options,
+    conduct_on_own_engine,
+    config_in,
+    said,
+)
+from app.experiments.cli_sweep import add_figure_option
+from app.experiments.cli_workload import add_workload_options, workload_in
+from app.experiments.measures import BY_FIGURE
+
+if TYPE_CHECKING:
+    from app.experiments.experiment import Experiment
+    from app.experiments.port import EnginePort
+    from app.experiments.reporter import Reporter
+    from engine_bridge.settings.config import EngineConfig
+
+_USUAL_PAIRS = 12
+_USUAL_SECONDS = 600.0
+_USUAL_FIGURE = "tpot_s"
+_KEYS = ("ttft_s", "tpot_s", "total_tok_s", "owned_bytes")
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "compare", help="A against B, taking turns on the same work until the difference is clear"
+    )
+    add_model_options(parser)
+    for letter, other in (("a", "b"), ("b", "a")):
+        parser.add_argument(
+            f"--{letter}",
+            default="",
+            metavar="KEY=VALUE,…",
+            help=f"settings of {letter.upper()} beside --set, such as slots=4,flash_attn=on; "
+            f"none makes it what --set says, against --{other}",
+        )
+    add_workload_options(parser)
+    add_figure_option(parser, _USUAL_FIGURE, "that decides", f"{_USUAL_FIGURE} by default")
+    parser.add_argument(
+        "--pairs", type=int, default=_USUAL_PAIRS, metavar="N",
+        help="most pairs of runs, 4 or more (%(default)s by default)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds", type=float, default=_USUAL_SECONDS, metavar="S",
+        help="begin no pair after so long (%(default)g by default)",
+    )  # fmt: skip
+    add_result_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; gives the exit status."""
+    from app.experiments.compare import Comparison  # noqa: PLC0415
+    from app.experiments.sweep_start import compare_configs  # noqa: PLC0415
+    from app.experiments.tables import experiment_lines  # noqa: PLC0415
+    from app.experiments.terminal import SENTENCES  # noqa: PLC0415
+
+    try:
+        base, workload = config_in(arguments), workload_in(arguments)
+        asked = Comparison(
+            _changed(base, "--a", arguments.a),
+            _changed(base, "--b", arguments.b),
+            BY_FIGURE[arguments.by],
+            arguments.pairs,
+            arguments.seconds,
+        )
+        # Told before an engine is started for it.
+        asked.check()
+    except SENTENCES as error:
+        return said(error)
+
+    def work(port: EnginePort, reporter: Reporter) -> Experiment:
+        names = (_name(arguments.a), _name(arguments.b))
+        return compare_configs(port, asked, names, workload, reporter)
+
+    keys = [*([] if arguments.by in _KEYS else [arguments.by]), *_KEYS]
+    return conduct_on_own_engine(
+        work,
+        lambda experiment: experiment_lines(experiment, keys=keys, explain=arguments.explain),
+        as_json=arguments.json,
+    )
+
+
+def _changed(base: EngineConfig, option: str, text: str) -> EngineConfig:
+    """``base`` with the settings in ``text``.
+
+    Raises:
+        DomainError: In a sentence.
+    """
+    from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
+    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
+
+    values = parse_assignments(_words(text))
+    if "model_path" in values:
+        raise DomainError(f"{option} compares settings of one model; model_path cannot be one.")
+    return base.with_values(values)
+
+
+def _words(text: str) -> list[str]:
+    """``slots=4,spec_types=a,b`` is two words: a part without ``=`` belongs to the one before."""
+    words: list[str] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if "=" in part or not words:
+            words.append(part)
+        else:
+            words[-1] += f",{part}"
+    return words
+
+
+def _name(text: str) -> str:
+    return ", ".join(_words(text)) or "as set"

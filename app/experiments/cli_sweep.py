@@ -1,0 +1,125 @@
+"""``tunedeck sweep``: every combination of some settings, measured in rounds.
+
+Only the standard library at import, so that a wrong word is refused before anything is set up.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from app.experiments.cli_engine import (
+    add_model_options,
+    add_result_options,
+    conduct_on_own_engine,
+    config_in,
+    said,
+)
+from app.experiments.cli_workload import add_workload_options, workload_in
+from app.experiments.measures import BY_FIGURE
+
+if TYPE_CHECKING:
+    from app.experiments.experiment import Experiment
+    from app.experiments.port import EnginePort
+    from app.experiments.reporter import Reporter
+
+_USUAL_ROUNDS = 5
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "sweep", help="measure every combination of some settings, and tell the best"
+    )
+    add_model_options(parser)
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE,VALUE",
+        help="values of a setting to try, such as slots=1,2,4,8, or of several that change "
+        "together, such as cache_type_k+cache_type_v=f16,q8_0; repeatable",
+    )
+    add_workload_options(parser)
+    add_figure_option(parser, None, "by which the best is chosen", "total_tok_s by default, of one user user_tok_s")
+    parser.add_argument(
+        "--rounds", type=int, default=_USUAL_ROUNDS, metavar="N",
+        help="how often each combination is measured (%(default)s by default)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--resume", metavar="KEY",
+        help="go on with a sweep of the history that was stopped; all other words as they were",
+    )  # fmt: skip
+    add_result_options(parser)
+
+
+def add_figure_option(
+    parser: argparse.ArgumentParser, usual: str | None, purpose: str, otherwise: str
+) -> None:
+    """Let a command take the figure that matters."""
+    parser.add_argument(
+        "--by",
+        choices=tuple(BY_FIGURE),
+        default=usual,
+        metavar="FIGURE",
+        help=f"the figure {purpose}: {', '.join(BY_FIGURE)} ({otherwise})",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; gives the exit status."""
+    from app.experiments.grid import grid_of  # noqa: PLC0415
+    from app.experiments.sweep import Sweep  # noqa: PLC0415
+    from app.experiments.sweep_start import sweep_of_words  # noqa: PLC0415
+    from app.experiments.sweep_table import sweep_lines  # noqa: PLC0415
+    from app.experiments.terminal import SENTENCES  # noqa: PLC0415
+
+    try:
+        config, workload = config_in(arguments), workload_in(arguments)
+        is_alone = workload.users == 1 and workload.rate_req_s is None
+        measure = BY_FIGURE[arguments.by or ("user_tok_s" if is_alone else "total_tok_s")]
+        # A wrong word is told before an engine is started for it.
+        Sweep(grid_of(config, arguments.vary), measure, arguments.rounds).check()
+        kept = _kept(arguments.resume) if arguments.resume else None
+    except SENTENCES as error:
+        return said(error)
+
+    def work(port: EnginePort, reporter: Reporter) -> Experiment:
+        return sweep_of_words(
+            port,
+            config,
+            arguments.vary,
+            workload,
+            measure,
+            reporter,
+            rounds=arguments.rounds,
+            kept=kept,
+        )
+
+    return conduct_on_own_engine(
+        work,
+        lambda experiment: [
+            *sweep_lines(experiment, measure, explain=arguments.explain),
+            *_way_on(experiment),
+        ],
+        as_json=arguments.json,
+    )
+
+
+def _kept(part: str) -> Experiment:
+    from app.experiments.history_store import HistoryStore  # noqa: PLC0415
+    from app.storage.folders import own_folders  # noqa: PLC0415
+
+    history = HistoryStore(own_folders().history)
+    try:
+        return history.experiment(history.resolve(part))
+    finally:
+        history.close()
+
+
+def _way_on(experiment: Experiment) -> list[str]:
+    from app.experiments.experiment import State  # noqa: PLC0415
+
+    if experiment.state is not State.STOPPED:
+        return []
+    return ["", f"The same command with --resume {experiment.key} goes on with it."]

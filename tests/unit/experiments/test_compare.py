@@ -1,0 +1,222 @@
+"""A against B on a made-up engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.experiments.compare import Comparison, begun, compare
+from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.measures import BY_FIGURE
+from app.experiments.runner import Runner
+from engine_bridge.protocol import Generate
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
+from tests.unit.experiments.fake_port import DIED, FakeEngine, FakePort
+from tests.unit.experiments.made_up import SMALL, SUBJECT, Listener, small_runner
+from tests.unit.experiments.test_sweep import SpoiltRunner
+
+_A = EngineConfig(model_path="/m.gguf", slots=2, threads=1)
+_B = EngineConfig(model_path="/m.gguf", slots=2, threads=2)
+_TPOT = BY_FIGURE["tpot_s"]
+
+
+def noisy(first_s: float, second_s: float, noise: float = 0.02) -> Callable[..., FakeEngine]:
+    """Steps of A and B last so long, with noise."""
+
+    def engine(config: EngineConfig) -> FakeEngine:
+        step_s = first_s if config.threads == 1 else second_s
+        return FakeEngine(step_s=lambda streams: step_s, noise=noise)
+
+    return engine
+
+
+def compared(
+    engine: Callable[..., FakeEngine] | None = None,
+    *,
+    pairs: int = 12,
+    seconds: float = 1e6,
+    port: FakePort | None = None,
+    runner: Runner | None = None,
+    listener: Listener | None = None,
+    second: EngineConfig = _B,
+    seed: int = 0,
+) -> Experiment:
+    asked = Comparison(_A, second, _TPOT, pairs, seconds)
+    experiment = begun(
+        asked, SUBJECT, SMALL, key="k", begun_at="2026-11-30", names=("threads=1", "threads=2")
+    )
+    port = port or FakePort(engine, seed=seed)
+    return compare(
+        port,
+        asked,
+        runner or small_runner(),
+        listener or Listener(),
+        experiment,
+        clock=lambda: port.now_ns / 1e9,
+    )
+
+
+def plain(sentence: str) -> str:
+    return sentence.replace("\u202f", " ")
+
+
+def test_that_a_clear_difference_ends_it_early_with_a_verdict_in_a_sentence() -> None:
+    experiment = compared(noisy(0.0224, 0.020))
+    assert (experiment.kind, experiment.state) == (Kind.COMPARE, State.DONE)
+    pairs = len(experiment.cells[0].runs)
+    assert pairs == len(experiment.cells[1].runs)
+    assert 4 <= pairs < 12
+    verdict = plain(experiment.conclusion[0])
+    assert verdict.startswith("B is 1")
+    assert "% faster than A in TPOT (between" in verdict
+    assert verdict.endswith(f"%, {pairs} pairs).")
+    assert experiment.conclusion[1] == f"It was clear after {pairs} of at most 12 pairs."
+    assert [cell.name for cell in experiment.cells] == ["A: threads=1", "B: threads=2"]
+    assert experiment.title == "Toy, small: threads=1 against threads=2"
+
+
+def test_that_the_order_is_a_b_b_a_and_a_repeated_setting_is_not_applied_again() -> None:
+    port = FakePort(noisy(0.02, 0.02, 0.05))
+    experiment = compared(pairs=4, port=port)
+    assert [config.threads for config in port.applied] == [1, 2, 1, 2, 1]
+    assert [len(cell.runs) for cell in experiment.cells] == [4, 4]
+
+
+def test_that_both_of_a_pair_do_the_same_work_and_each_pair_another() -> None:
+    port = FakePort(noisy(0.02, 0.02, 0.05))
+    compared(pairs=4, port=port)
+    said = [
+        command.messages[-1].content
+        for command in port.sent
+        if isinstance(command, Generate) and command.max_new_tok == 12
+    ]
+    # Openings of the warm-ups have answers as long as these; a run is what has four requests.
+    firsts = list(dict.fromkeys(said))
+    assert len(firsts) == 4 * 4
+    assert all(said.count(text) >= 2 for text in firsts)
+
+
+def test_that_equal_settings_are_no_difference_when_the_budget_is_spent() -> None:
+    experiment = compared(noisy(0.02, 0.02, 0.10), pairs=6)
+    assert len(experiment.cells[0].runs) == 6
+    assert plain(experiment.conclusion[0]).startswith("No difference in TPOT: the interval from ")
+    assert experiment.conclusion[1] == "The budget of 6 pairs was spent."
+
+
+def test_that_equal_settings_without_noise_end_it_early_too() -> None:
+    experiment = compared(noisy(0.02, 0.02, 0.0))
+    assert len(experiment.cells[0].runs) == 4
+    assert experiment.conclusion[0].startswith("No difference in TPOT: ")
+
+
+def test_that_a_machine_that_slows_down_makes_no_difference_between_equals() -> None:
+    def engine(config: EngineConfig) -> FakeEngine:
+        return FakeEngine(
+            step_s=lambda streams: 0.02, slowdown=lambda clock_s: 1 + 0.01 * clock_s
+        )
+
+    experiment = compared(engine)
+    assert experiment.conclusion[0].startswith("No difference in TPOT: ")
+
+
+def test_that_equal_settings_are_called_different_in_one_of_twenty_comparisons_at_most() -> None:
+    different = sum(
+        not compared(noisy(0.02, 0.02, 0.06), pairs=8, seed=seed)
+        .conclusion[0]
+        .startswith("No difference")
+        for seed in range(40)
+    )
+    assert different <= 2
+
+
+def test_that_time_is_a_budget_too() -> None:
+    experiment = compared(noisy(0.02, 0.02, 0.10), pairs=100, seconds=20.0)
+    assert 1 <= len(experiment.cells[0].runs) < 100
+    assert experiment.conclusion[1] == "The budget of 20 s was spent."
+
+
+@pytest.mark.parametrize(
+    ("pairs", "seconds", "sentence"),
+    [
+        (0, 600.0, "takes 4 to 200 pairs; got 0"),
+        (3, 600.0, "takes 4 to 200 pairs; got 3"),
+        (201, 600.0, "got 201"),
+        (12, 0.0, "needs time; got 0 seconds"),
+        (12, -5.0, "needs time; got -5 seconds"),
+        (12, float("nan"), "needs time; got nan seconds"),
+    ],
+)
+def test_that_a_budget_of_nothing_is_refused_in_a_sentence(
+    pairs: int, seconds: float, sentence: str
+) -> None:
+    with pytest.raises(DomainError, match=sentence):
+        Comparison(_A, _B, _TPOT, pairs, seconds).check()
+
+
+def test_that_stopping_keeps_what_was_measured_and_says_what_it_tells() -> None:
+    port = FakePort(noisy(0.03, 0.02))
+    experiment = compared(port=port, listener=Listener(port.stop, 5))
+    assert experiment.state is State.STOPPED
+    assert [len(cell.runs) for cell in experiment.cells] == [3, 2]
+    assert experiment.conclusion[0] == "The 2 pairs are too few to tell a difference in TPOT."
+
+
+def test_that_an_engine_that_dies_of_b_fails_it_and_names_b() -> None:
+    def engine(config: EngineConfig) -> FakeEngine:
+        return FakeEngine(kills=config.threads == 2)
+
+    experiment = compared(engine)
+    assert experiment.state is State.FAILED
+    assert experiment.failure == f"B failed: {DIED}"
+    assert len(experiment.cells[0].runs) == 1
+
+
+def test_that_a_setting_that_answers_nothing_fails_it_with_the_reason() -> None:
+    def engine(config: EngineConfig) -> FakeEngine:
+        def refuses(command: Generate) -> str:
+            return "" if command.as_completion or config.threads == 1 else "Too long."
+
+        return FakeEngine(refuses=refuses)
+
+    experiment = compared(engine)
+    assert experiment.state is State.FAILED
+    assert experiment.failure.startswith("B answered no request.")
+    assert "Too long." in experiment.failure
+
+
+def test_that_disturbed_pairs_are_told_and_not_counted() -> None:
+    experiment = compared(noisy(0.02, 0.02, 0.05), pairs=8, runner=SpoiltRunner({2, 9}))
+    assert "2 of 8 pairs were disturbed and are not counted." in experiment.conclusion
+    assert "(6 pairs)" in experiment.conclusion[0]
+
+
+def test_that_where_most_pairs_are_disturbed_all_count_and_it_is_said() -> None:
+    runner = SpoiltRunner(set(range(0, 16, 2)))
+    experiment = compared(noisy(0.02, 0.02, 0.05), pairs=8, runner=runner)
+    assert any("8 of 8 pairs were disturbed, and all are counted" in one
+               for one in experiment.conclusion)  # fmt: skip
+    assert "(8 pairs)" in experiment.conclusion[0]
+
+
+def test_that_each_run_is_kept_as_it_ends_and_progress_only_grows() -> None:
+    listener = Listener()
+    compared(noisy(0.02, 0.02, 0.05), pairs=4, listener=listener)
+    runs = [sum(len(cell.runs) for cell in one.cells) for one in listener.kept_ones]
+    assert runs == [*range(1, 9), 8]
+    shares = [share for share, _, _ in listener.told]
+    assert shares == sorted(shares)
+    assert listener.told[0][1] == "Pair 1 of at most 4: A: threads=1"
+
+
+def test_that_other_figures_are_told_beside_the_one_that_decides() -> None:
+    def engine(config: EngineConfig) -> FakeEngine:
+        fast = replace(noisy(0.03, 0.02)(config), owned_bytes=int(config.threads) << 30)
+        return fast
+
+    experiment = compared(engine)
+    beside = [plain(one) for one in experiment.conclusion[2:]]
+    assert any(one.startswith("B is 100 % larger than A in memory") for one in beside)
+    assert any("in total throughput" in one for one in beside)

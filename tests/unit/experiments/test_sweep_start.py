@@ -1,0 +1,213 @@
+"""Sweeps and comparisons from words on, and their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.experiments.compare import Comparison
+from app.experiments.experiment import Cell, Experiment, State
+from app.experiments.grid import Plan
+from app.experiments.lengths import Fixed
+from app.experiments.measures import BY_FIGURE
+from app.experiments.model_hash import ModelHashes
+from app.experiments.port import StoppedError
+from app.experiments.sweep_start import compare_configs, sweep_of_words, too_long_of
+from app.experiments.sweep_table import sweep_lines
+from app.experiments.tables import WIDTH
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_error import WorkloadError
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
+from tests.tiny_model import write_tiny_llama
+from tests.unit.experiments.fake_port import FakeEngine, FakePort
+from tests.unit.experiments.made_up import (
+    SMALL,
+    Listener,
+    plan_that_fits,
+    plan_up_to,
+    small_runner,
+)
+
+_TOTAL, _TTFT = BY_FIGURE["total_tok_s"], BY_FIGURE["ttft_s"]
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_llama(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+def by_slots(config: EngineConfig) -> FakeEngine:
+    """More slots are faster in total and slower for each."""
+    return FakeEngine(
+        step_s=lambda streams: 0.02 + 0.004 * streams, owned_bytes=config.slots << 30
+    )
+
+
+def swept(
+    model_path: Path,
+    words: list[str],
+    *,
+    port: FakePort | None = None,
+    listener: Listener | None = None,
+    plan: Plan = plan_that_fits,
+    workload: Workload = SMALL,
+    rounds: int = 5,
+    kept: Experiment | None = None,
+) -> Experiment:
+    return sweep_of_words(
+        port or FakePort(by_slots),
+        EngineConfig(model_path=str(model_path)),
+        words,
+        workload,
+        _TOTAL,
+        listener or Listener(),
+        rounds=rounds,
+        kept=kept,
+        plan=plan,
+        hashes=ModelHashes(model_path.with_suffix(".json")),
+        runner=small_runner(workload),
+    )
+
+
+def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_a_choice(
+    model_path: Path,
+) -> None:
+    workload = msgspec.structs.replace(SMALL, users=4, requests=8)
+    experiment = swept(
+        model_path, ["slots=1,2,4,8"], plan=plan_up_to(4), workload=workload
+    )
+    assert experiment.state is State.DONE
+    assert experiment.title.endswith("small, sweep of 4 combinations")
+    assert len(experiment.subject.model_sha256) == 64
+    assert experiment.cells[3].skipped.startswith("CUDA0 does not suffice")
+    lines = sweep_lines(experiment, _TOTAL)
+    assert max(map(len, lines)) <= WIDTH
+    text = "\n".join(lines)
+    assert "Per user tok/s" in text
+    assert "Total tok/s" in text
+    assert "Memory GiB" in text
+    assert "Best in total throughput: slots=4 (" in text
+    assert "skipped slots=8: CUDA0 does not suffice" in text
+    rows = [line for line in lines if line.endswith(("slots=1", "slots=2", "slots=4"))]
+    assert len(rows) == 3
+    assert all("–" in row and row.split()[-2] == "5" for row in rows)
+    # Each is best in something: one slot in memory, four in total.
+    assert rows[0].startswith("◆")
+    assert rows[2].startswith("◆")
+
+
+def test_that_a_figure_beyond_the_usual_has_a_column_of_its_own(model_path: Path) -> None:
+    lines = sweep_lines(swept(model_path, ["slots=1,2"]), _TTFT, explain=True)
+    assert any("TTFT ms" in line or "TTFT s" in line for line in lines)
+    assert any("Time to first token" in line for line in lines)
+
+
+def test_that_a_sweep_of_words_can_be_gone_on_with(model_path: Path) -> None:
+    port = FakePort(by_slots)
+    stopped = swept(
+        model_path, ["slots=1,2"], port=port, listener=Listener(port.stop, 3), rounds=5
+    )
+    assert stopped.state is State.STOPPED
+    whole = swept(model_path, ["slots=1,2"], kept=stopped)
+    assert [len(cell.runs) for cell in whole.cells] == [5, 5]
+    assert whole.key == stopped.key
+    with pytest.raises(DomainError, match="other combinations"):
+        swept(model_path, ["slots=1,4"], kept=stopped)
+
+
+def test_that_a_file_that_is_no_model_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "not.gguf"
+    file.write_bytes(b"\0" * 64)
+    with pytest.raises(DomainError) as refused:
+        swept(file, ["slots=1,2"])
+    assert "not.gguf" in str(refused.value)
+
+
+def test_that_a_workload_no_cell_can_hold_is_a_sentence(model_path: Path) -> None:
+    long = Workload(
+        name="long", material=Material.PROSE, prompt_tok=Fixed(5000), requests=1
+    )
+    with pytest.raises(DomainError) as refused:
+        swept(model_path, ["slots=1,2"], workload=long)
+    assert str(refused.value).startswith("None of these combinations can run: ")
+    assert "ctx_per_slot_tok" in str(refused.value)
+
+
+def test_that_a_text_that_cannot_be_read_is_told_before_anything_runs(
+    model_path: Path, tmp_path: Path
+) -> None:
+    gone = Workload(name="own", material=Material.FILE, text_path=str(tmp_path / "gone.txt"))
+    port = FakePort(by_slots)
+    with pytest.raises(WorkloadError, match="gone"):
+        swept(model_path, ["slots=1,2"], workload=gone, port=port)
+    assert port.applied == []
+
+
+def test_that_a_stop_while_planning_ends_it(model_path: Path) -> None:
+    port = FakePort(by_slots)
+    planned: list[EngineConfig] = []
+
+    def plan(config: EngineConfig):  # type: ignore[no-untyped-def]
+        planned.append(config)
+        port.stop()
+        return plan_that_fits(config)
+
+    with pytest.raises(StoppedError):
+        swept(model_path, ["slots=1,2,4"], port=port, plan=plan)
+    assert len(planned) == 1
+
+
+def test_that_the_longest_of_all_variants_must_fit() -> None:
+    work = Workload(
+        name="wide", material=Material.PROSE, prompt_tok=SMALL.prompt_tok, answer_tok=Fixed(8)
+    )
+    assert too_long_of(work, 3)(4096) == ""
+    assert "tokens of context" in too_long_of(work, 3)(64)
+
+
+def compared(
+    model_path: Path, first: dict[str, object], second: dict[str, object], plan: Plan
+) -> Experiment:
+    base = EngineConfig(model_path=str(model_path))
+    asked = Comparison(
+        base.with_values(first), base.with_values(second), BY_FIGURE["total_tok_s"], pairs=6
+    )
+    return compare_configs(
+        FakePort(by_slots),
+        asked,
+        ("first", "second"),
+        SMALL,
+        Listener(),
+        plan=plan,
+        hashes=ModelHashes(model_path.with_suffix(".json")),
+        runner=small_runner(),
+    )
+
+
+def test_that_two_configurations_are_compared(model_path: Path) -> None:
+    experiment = compared(model_path, {"slots": 1}, {"slots": 2}, plan_that_fits)
+    assert experiment.state is State.DONE
+    assert experiment.conclusion[0].startswith("B is ")
+    assert "faster than A in total throughput" in experiment.conclusion[0].replace("\u202f", " ")
+
+
+def test_that_a_side_that_cannot_run_is_named_with_the_reason(model_path: Path) -> None:
+    with pytest.raises(DomainError, match=r"^B \(second\) cannot run: CUDA0 does not suffice"):
+        compared(model_path, {"slots": 1}, {"slots": 8}, plan_up_to(4))
+
+
+def test_that_marks_and_disturbances_are_in_the_table() -> None:
+    cell = Cell("slots=1", notes=("A note.",))
+    experiment = _one_of(cell)
+    assert "slots=1: A note." in sweep_lines(experiment, _TOTAL)
+
+
+def _one_of(cell: Cell) -> Experiment:
+    from app.experiments.experiment import Kind, Subject  # noqa: PLC0415
+
+    return Experiment("k", Kind.SWEEP, "2026", State.DONE, "A sweep", Subject(), cells=(cell,))
