@@ -29,8 +29,8 @@ USUAL_RUNS = 5
 """Fewer show too little of their spread."""
 
 MOST_RUNS = 1_000
-# The time that is left, guessed from less of the work than this, would jump about.
-_LEAST_SHARE = 0.02
+# The time of a run, guessed from less of the warm-up than this, would jump about.
+_LEAST_SHARE = 0.1
 
 
 def bench(
@@ -64,8 +64,16 @@ def bench(
         ConfigRefusedError: If a conversation of it does not fit into a slot.
     """
     refuse_impossible(config, workload, runs)
-    under_way = _Bench(port, config, workload, reporter, runs, runner or WorkloadRunner(workload),
-                       hashes or ModelHashes(), clock)  # fmt: skip
+    under_way = _Bench(
+        port,
+        config,
+        workload,
+        reporter,
+        runs=runs,
+        runner=runner or WorkloadRunner(workload),
+        hashes=hashes or ModelHashes(),
+        clock=clock,
+    )
     return under_way.run()
 
 
@@ -78,6 +86,7 @@ class _Bench:
         config: EngineConfig,
         workload: Workload,
         reporter: Reporter,
+        *,
         runs: int,
         runner: Runner,
         hashes: ModelHashes,
@@ -91,8 +100,8 @@ class _Bench:
         self._runner = runner
         self._hashes = hashes
         self._clock = clock
-        self._begun_s = 0.0  # when the warm-up began
-        self._ended = 0  # parts that have ended, the warm-up among them
+        self._begun_s = 0.0  # when the part under way began
+        self._part_s: list[float] = []  # how long each took that has ended, the warm-up first
         self._measured: list[Measured] = []
         self._cell = Cell(name_of(config))
         self._experiment = Experiment(
@@ -165,7 +174,6 @@ class _Bench:
         return bool(self._config.spec_types)
 
     def _warm_up(self, applied: Applied) -> None:
-        self._begun_s = self._clock()
         thrown_away = self._play(applied, "Warm-up", 0)
         if not thrown_away.figures.requests:
             raise PortError(request_note([thrown_away]))
@@ -178,6 +186,7 @@ class _Bench:
         self._reporter.kept(self._experiment)
 
     def _play(self, applied: Applied, part: str, variant: int) -> Measured:
+        self._begun_s = self._clock()
         self._tell(part, 0.0)
         measured = self._runner.run(
             self._port,
@@ -185,7 +194,7 @@ class _Bench:
             variant=variant,
             progressed=lambda ended, total: self._tell(part, ended / max(1, total)),
         )
-        self._ended += 1
+        self._part_s.append(self._clock() - self._begun_s)
         return measured
 
     def _finish(self, state: State, failure: str = "") -> Experiment:
@@ -200,11 +209,21 @@ class _Bench:
     # --- Inside -------------------------------------------------------------------------
 
     def _tell(self, part: str, share_of_part: float) -> None:
-        share = (self._ended + share_of_part) / (self._runs + 1)
-        left_s = None
-        if share > _LEAST_SHARE:
-            left_s = (self._clock() - self._begun_s) / share * (1 - share)
-        self._reporter.progressed(share, part, left_s)
+        parts = self._runs + 1
+        done = len(self._part_s) + share_of_part
+        each_s = self._usual_s(share_of_part)
+        left_s = None if each_s is None else each_s * (parts - done)
+        self._reporter.progressed(done / parts, part, left_s)
+
+    def _usual_s(self, share_of_part: float) -> float | None:
+        """How long a run takes, by those that have ended; None while that is not known."""
+        if self._part_s:
+            # A warm-up counts tokens and fills caches: it says less than any run.
+            ended = self._part_s[1:] or self._part_s
+            return sum(ended) / len(ended)
+        if share_of_part < _LEAST_SHARE:
+            return None
+        return (self._clock() - self._begun_s) / share_of_part
 
     def _whole_cell(self) -> Cell:
         """The cell with the runs so far."""

@@ -242,9 +242,7 @@ def _clock(states: Sequence[MachineState]) -> str:
     early_mhz, late_mhz = median(clocks[:third]), median(clocks[-third:])
     if late_mhz >= _STEADY_CLOCK * early_mhz:
         return ""
-    return (
-        f"The processor's clock fell from {early_mhz / 1e3:.2f} GHz to {late_mhz / 1e3:.2f} GHz."
-    )
+    return f"The processor's clock fell from {early_mhz / 1e3:.2f} GHz to {late_mhz / 1e3:.2f} GHz."
 
 
 def _boards(states: Sequence[MachineState]) -> str:

@@ -111,9 +111,7 @@ def made_values(config: EngineConfig, effective: EffectiveConfig) -> dict[str, V
     """What the engine made of settings where that is not what was asked for, ``auto`` included."""
     made: Mapping[str, Value] = msgspec.structs.asdict(effective)
     differing = {
-        key: value
-        for key, value in made.items()
-        if key in BY_KEY and value != getattr(config, key)
+        key: value for key, value in made.items() if key in BY_KEY and value != getattr(config, key)
     }
     return differing | effective.placed
 

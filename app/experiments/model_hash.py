@@ -6,6 +6,7 @@ size and time of change. It can be computed again: a damaged or unwritable cache
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -82,10 +83,8 @@ class ModelHashes:
 
     def _write(self, known: dict[str, _Known]) -> None:
         newest = dict(list(known.items())[-_MOST:])
-        try:
+        with contextlib.suppress(StorageError):  # it is computed again next time
             write_whole(self._cache, msgspec.json.encode(newest), _WHAT)
-        except StorageError:
-            pass  # it is computed again next time
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:

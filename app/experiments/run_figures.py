@@ -161,9 +161,7 @@ def figures_of(record: RunRecord, limits: Limits) -> Figures:
 
 def is_as_asked(request: RequestRecord) -> bool:
     """Whether a request was answered, and its answer ended where it was to end."""
-    return (
-        request.timing is not None and not request.detail and request.reason not in _CUT_SHORT
-    )
+    return request.timing is not None and not request.detail and request.reason not in _CUT_SHORT
 
 
 def pooled_gaps_s(requests: Sequence[RequestRecord]) -> Floats:

@@ -153,7 +153,9 @@ def runs_table(cell: Cell) -> list[str]:
     shown = [measure for key in _RUN_KEYS if cell_values(cell, (measure := BY_FIGURE[key]).key)]
     scales = [common_scale(measure, [cell]) for measure in shown]
     head = ["run"] + [f"{m.label} {s.unit}".rstrip() for m, s in zip(shown, scales, strict=True)]
-    counts = [f"{run.requests}" + (f" + {run.failed} failed" * bool(run.failed)) for run in cell.runs]
+    counts = [
+        f"{run.requests}" + (f" + {run.failed} failed" * bool(run.failed)) for run in cell.runs
+    ]
     rows = []
     for number, run in enumerate(cell.runs, start=1):
         mark = DISTURBED if _disturbance(cell, number - 1) else ""
@@ -169,9 +171,7 @@ def cells_table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     """A line for each configuration that was measured, a column for each figure."""
     shown = [BY_FIGURE[key] for key in keys]
     scales = [common_scale(measure, cells) for measure in shown]
-    head = [""] + [
-        f"{label_of(m)} {s.unit}".rstrip() for m, s in zip(shown, scales, strict=True)
-    ]
+    head = [""] + [f"{label_of(m)} {s.unit}".rstrip() for m, s in zip(shown, scales, strict=True)]
     rows = []
     for cell in cells:
         mark = f" {DISTURBED}" if any(cell.disturbed) else ""
@@ -234,10 +234,7 @@ def subject_lines(experiment: Experiment) -> list[str]:
         told["settings"] = settings_text(cell.config) or "defaults"
         told["effective"] = settings_text(cell.effective)
     return [
-        line
-        for name, text in told.items()
-        if text
-        for line in wrapped(text, mark=f"{name:<11}")
+        line for name, text in told.items() if text for line in wrapped(text, mark=f"{name:<11}")
     ]
 
 

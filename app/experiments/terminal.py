@@ -200,7 +200,7 @@ class _Task(threading.Thread):
     def run(self) -> None:
         try:
             self.result = self._work(self._reporter)
-        except BaseException as error:  # noqa: BLE001 - raised again, or told, on the main thread
+        except BaseException as error:  # raised again, or told, on the main thread
             self.error = error
 
 

@@ -132,7 +132,9 @@ def test_that_a_model_that_is_not_there_is_a_sentence(
 
 
 @pytest.fixture
-def long_bench(tiny_chat_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def long_bench(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[str]]:
     """A bench of very many runs, under way."""
     process = subprocess.Popen(
         words(tiny_chat_path, "--runs", "1000", "--json"), cwd=_ROOT, env=environment,

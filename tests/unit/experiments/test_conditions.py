@@ -84,9 +84,7 @@ def test_that_a_falling_clock_is_told_with_both_clocks() -> None:
 def test_that_the_clock_of_a_machine_at_rest_is_no_drop() -> None:
     """In a pause of thinking users the processor slows down by itself."""
     busy = [_CALM, *(after(1 + at) for at in range(6))]
-    resting = [
-        replace(busy[-1], at_s=busy[-1].at_s + 1 + at, clock_mhz=1200.0) for at in range(6)
-    ]
+    resting = [replace(busy[-1], at_s=busy[-1].at_s + 1 + at, clock_mhz=1200.0) for at in range(6)]
     assert judged([*busy, *resting], _CORES) == ()
 
 

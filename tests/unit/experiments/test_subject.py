@@ -16,7 +16,9 @@ _CPU = DeviceFacts("CPU", "a processor", "cpu", "CPU", 1 << 30, 2 << 30)
 _BOARD = DeviceFacts("CUDA0", "NVIDIA H200", "gpu", "CUDA", 100 << 30, 140 << 30)
 
 
-def hello(*devices: DeviceFacts, info: str = "CPU : SSE3 = 1 | AMX_INT8 = 0 | AVX2 = 1 | ") -> Hello:
+def hello(
+    *devices: DeviceFacts, info: str = "CPU : SSE3 = 1 | AMX_INT8 = 0 | AVX2 = 1 | "
+) -> Hello:
     """A greeting."""
     return Hello(PROTOCOL_VERSION, 1, 1, "0.3.36", info, devices, has_rpc=False)
 
