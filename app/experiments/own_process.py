@@ -93,7 +93,9 @@ class OwnProcess:
         if self._is_read:
             return _OVER
         try:
-            chunk = self._chunks.get(timeout=timeout_s) if timeout_s > 0 else self._chunks.get(False)
+            chunk = (
+                self._chunks.get(timeout=timeout_s) if timeout_s > 0 else self._chunks.get(False)
+            )
         except queue.Empty:
             return None
         self._is_read = chunk == _OVER

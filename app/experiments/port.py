@@ -104,4 +104,4 @@ class EnginePort(Protocol):
         """Stop the experiment, from any thread: its next wait raises ``StoppedError``."""
 
     def close(self) -> None:
-        """Give the engine back: with the settings it had before, or ended if it was started here."""
+        """Give the engine back: with the settings it had before, or ended if started here."""

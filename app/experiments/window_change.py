@@ -67,7 +67,7 @@ class WindowChange(QObject):
         """Take the next step, if the last one is over."""
         target, session = self._target, self._session
         is_up = self._client.state not in (EngineState.DEAD, EngineState.STARTING)
-        if target is None or session.work or not is_up:
+        if target is None or self._is_working() or not is_up:
             return
         self._has_cancelled = False
         applied = session.applied
@@ -76,7 +76,7 @@ class WindowChange(QObject):
             return
         if session.wanted != target:
             session.try_out(target)
-            if session.work:  # what costs nothing is on its way already
+            if self._is_working():  # what costs nothing is on its way already
                 return
         if applied.config == target:
             self._end(applied)
@@ -95,8 +95,11 @@ class WindowChange(QObject):
         session.load(target.model_path, values)
         self._end_unless_working()
 
+    def _is_working(self) -> bool:
+        return bool(self._session.work)
+
     def _end_unless_working(self) -> None:
-        if not self._session.work:
+        if not self._is_working():
             self._end(self._client.refusal)
 
     def _end(self, result: object) -> None:

@@ -61,7 +61,10 @@ _CHANGED = (
     "its figures would not be those of its own settings. Start it again."
 )
 _OVERRUN = "The experiment did not keep up with the engine and was ended. Start it again."
-_OF_REQUESTS = (RequestQueued, RequestStarted, TokensDelivered, ContextShifted, RequestFinished)
+# Refusals of loads and changes have the session's numbers, which are small.
+_OF_REQUESTS = (
+    RequestQueued, RequestStarted, TokensDelivered, ContextShifted, RequestFinished, Refused,
+)  # fmt: skip
 _OF_ALL = (StepsMeasured, MemoryMeasured, BandwidthMeasured)
 
 _T = TypeVar("_T")
@@ -291,15 +294,10 @@ class WindowPort(QObject):
         if isinstance(event, _OF_ALL):
             self._put(event)
         elif isinstance(event, _OF_REQUESTS):
-            self._take_of_request(event, event.request_id)
-        elif isinstance(event, Refused) and event.command == "generate":
-            self._take_of_request(event, event.request_id)
-
-    def _take_of_request(self, event: Event, number: int) -> None:
-        if number >= self._first:
-            self._put(event)
-        elif isinstance(event, TokensDelivered | RequestStarted):
-            self._foreign.add(number)
+            if event.request_id >= self._first:
+                self._put(event)
+            elif isinstance(event, TokensDelivered | RequestStarted):
+                self._foreign.add(event.request_id)
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._peaks.clear()  # another process measures anew

@@ -40,7 +40,9 @@ def config(tiny_chat_path: Path) -> EngineConfig:
 def scripts(count: int, new_tok: int = 24) -> list[Script]:
     """Conversations of two turns that begin differently."""
     turns = (Turn("Tell me about rivers.", new_tok), Turn("And about lakes?", new_tok))
-    return [Script(f"s{n}", turns, system=f"User {n} wants short answers. " * 4) for n in range(count)]
+    return [
+        Script(f"s{n}", turns, system=f"User {n} wants short answers. " * 4) for n in range(count)
+    ]
 
 
 def reused(record: RunRecord) -> int:
@@ -75,7 +77,9 @@ def test_that_a_run_finds_nothing_of_the_run_before(
     engine.apply(config)
     assert config.cache_ram_mib > 0
     records = [play(engine, scripts(4), users=2) for _ in range(2)]
-    first = [[r.timing.reused_tok for r in each.requests if r.timing and not r.turn] for each in records]
+    first = [
+        [r.timing.reused_tok for r in each.requests if r.timing and not r.turn] for each in records
+    ]
     assert max(first[0] + first[1]) < 32  # the template's beginning
     assert records[1].disturbances == ()
     assert reused(play(engine, scripts(4), users=2, keeps_caches=True)) < reused(
@@ -98,7 +102,7 @@ def test_that_a_configuration_that_is_refused_leaves_the_one_before(
 ) -> None:
     engine.apply(config)
     impossible = config.with_values({"flash_attn": "off", "cache_type_v": "q8_0"})
-    with pytest.raises(ConfigRefusedError, match="flash attention|Flash attention") as caught:
+    with pytest.raises(ConfigRefusedError, match=r"(?i)flash attention") as caught:
         engine.apply(impossible)
     assert "cache_type_v" in caught.value.problem.keys
     missing = config.with_values({"model_path": str(tmp_path / "gone.gguf")})

@@ -203,7 +203,13 @@ def test_that_a_stop_leaves_an_idle_engine_with_the_user_s_settings(window: Wind
     # The next experiment takes up where this one ended, with numbers of its own.
     again = window.port()
     assert again.next_id() > port.next_id()
-    assert window.run(lambda: (play(again, scripts(1)), again.close())[0]).requests
+
+    def next_experiment() -> RunRecord:
+        record = play(again, scripts(1))
+        again.close()
+        return record
+
+    assert len(window.run(next_experiment).requests) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a thing of POSIX")
@@ -211,7 +217,7 @@ def test_that_a_dead_engine_is_told_as_in_the_window_and_replaced(window: Window
     users = window.config
     port = window.port()
     pid = window.client.pid
-    sentences: list[str] = []
+    errors: list[EngineGoneError] = []
 
     def experiment() -> RunRecord:
         port.apply(users.with_values({"slots": 2}))
@@ -221,9 +227,7 @@ def test_that_a_dead_engine_is_told_as_in_the_window_and_replaced(window: Window
                 progressed=lambda *_: os.kill(pid, signal.SIGKILL),
             )  # fmt: skip
         except EngineGoneError as error:
-            sentences.append(str(error))
-            assert error.record is not None
-            assert error.record.requests[0].reason == "token_limit"
+            errors.append(error)
         port.apply(users.with_values({"slots": 3}))
         record = play(port, scripts(2))
         port.close()
@@ -232,8 +236,10 @@ def test_that_a_dead_engine_is_told_as_in_the_window_and_replaced(window: Window
     deaths: list[str] = []
     window.client.engine_died.connect(lambda death: deaths.append(death.sentence))
     record = window.run(experiment)
-    assert sentences == deaths
-    assert "SIGKILL" in sentences[0]
+    assert [str(error) for error in errors] == deaths
+    assert "SIGKILL" in deaths[0]
+    assert errors[0].record is not None
+    assert errors[0].record.requests[0].reason == "token_limit"
     assert window.client.pid not in (0, pid)
     assert len(record.requests) == 4
     assert window.config == users
@@ -244,10 +250,11 @@ def test_that_a_refused_configuration_leaves_the_one_before(window: Window, tmp_
     port = window.port()
 
     def experiment() -> RunRecord:
-        for values in (
+        impossible: tuple[dict[str, object], ...] = (
             {"flash_attn": "off", "cache_type_v": "q8_0"},
             {"model_path": str(tmp_path / "gone.gguf")},
-        ):
+        )
+        for values in impossible:
             with pytest.raises(ConfigRefusedError):
                 port.apply(users.with_values(values))
         record = play(port, scripts(1))

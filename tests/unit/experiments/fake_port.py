@@ -13,8 +13,8 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import ceil, exp
-from os.path import commonprefix
 
 import msgspec
 import numpy as np
@@ -102,7 +102,7 @@ class FakeEngine:
     silent_after: int | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Stream:
     """A request from its arrival to its end; times are nanoseconds of the clock."""
 
@@ -153,9 +153,11 @@ class FakePort:
         pid: int = 0,
     ) -> None:
         """Behave as ``engine``, or as it says for the configuration in force."""
-        fixed = engine if isinstance(engine, FakeEngine) else FakeEngine()
-        self._engine_of = engine if callable(engine) else lambda config: fixed
-        self._engine = fixed
+        self._engine = engine if isinstance(engine, FakeEngine) else FakeEngine()
+        fixed = self._engine
+        self._engine_of: Callable[[EngineConfig], FakeEngine] = lambda config: fixed
+        if engine is not None and not isinstance(engine, FakeEngine):
+            self._engine_of = engine
         self._pid = pid
         self._random = random.Random(seed)
         self.now_ns = 1_000_000_000
@@ -195,7 +197,9 @@ class FakePort:
     @property
     def hello(self) -> Hello:
         """A greeting with one device."""
-        return Hello(PROTOCOL_VERSION, self._pid, self.now_ns, "0.0", "made up", (_device(),), False)
+        return Hello(
+            PROTOCOL_VERSION, self._pid, self.now_ns, "0.0", "made up", (_device(),), False
+        )
 
     @property
     def pid(self) -> int:
@@ -398,7 +402,9 @@ class FakePort:
                 shares.append((stream, tokens))
         generating = sum(1 for stream, _ in shares if stream.is_generating)
         prompt_tok = sum(tokens for _, tokens in shares)
-        seconds = prompt_tok / engine.prefill_tok_s + (engine.step_s(generating) if generating else 0)
+        seconds = prompt_tok / engine.prefill_tok_s + (
+            engine.step_s(generating) if generating else 0
+        )
         seconds *= engine.slowdown(self.now_ns / 1e9)
         if engine.noise:
             seconds *= exp(self._random.gauss(0.0, engine.noise))
@@ -554,7 +560,8 @@ def _device() -> DeviceFacts:
 
 
 def _common(first: str, second: str) -> int:
-    return len(commonprefix((first, second)))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return sum(1 for _ in same)
 
 
 def requests_sent(port: FakePort) -> list[Generate]:
@@ -564,4 +571,4 @@ def requests_sent(port: FakePort) -> list[Generate]:
 
 def config_with(**values: object) -> EngineConfig:
     """A configuration of a model that is not there."""
-    return msgspec.structs.replace(EngineConfig(model_path="/m.gguf"), **values)  # type: ignore[arg-type]
+    return msgspec.structs.replace(EngineConfig(model_path="/m.gguf"), **values)

@@ -14,7 +14,6 @@ from engine_bridge.protocol import ChatMessage, Forget, Generate
 from tests.unit.experiments.fake_port import FakeEngine, FakePort, config_with, requests_sent
 
 
-
 def ready(engine: FakeEngine | None = None, **values: object) -> FakePort:
     """A port with a model."""
     port = FakePort(engine)
@@ -22,7 +21,9 @@ def ready(engine: FakeEngine | None = None, **values: object) -> FakePort:
     return port
 
 
-def scripts(count: int, *turns: Turn, start_s: Callable[[int], float] | None = None) -> list[Script]:
+def scripts(
+    count: int, *turns: Turn, start_s: Callable[[int], float] | None = None
+) -> list[Script]:
     """Scripts that begin differently."""
     turns = turns or (Turn("Tell me about rivers, please.", 8),)
     return [
@@ -116,7 +117,9 @@ def test_that_scripts_with_a_time_begin_then_whatever_the_engine_does() -> None:
 
 
 def test_that_a_request_that_is_refused_ends_its_script_and_not_the_run() -> None:
-    port = ready(FakeEngine(refuses=lambda c: "Too long." if "1 is" in c.messages[0].content else ""))
+    port = ready(
+        FakeEngine(refuses=lambda c: "Too long." if "1 is" in c.messages[0].content else "")
+    )
     told: list[tuple[int, int]] = []
     record = play(
         port, scripts(3, Turn("A?", 2), Turn("B?", 2), Turn("C?", 2)),

@@ -14,7 +14,15 @@ from app.experiments.window_change import WindowChange
 from app.session import Session
 from engine_bridge.client import EngineClient
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
-from engine_bridge.protocol import PROTOCOL_VERSION, Applied, Apply, CancelLoad, Hello, Load, Refused
+from engine_bridge.protocol import (
+    PROTOCOL_VERSION,
+    Applied,
+    Apply,
+    CancelLoad,
+    Hello,
+    Load,
+    Refused,
+)
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import Problem
 from tests.unit.fake_client import FakeClient, applied, model_facts
