@@ -10,9 +10,8 @@ import errno
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 from engine_bridge.hardware.drm_clients import held_bytes
 from engine_bridge.hardware.sysfs import (
@@ -20,13 +19,13 @@ from engine_bridge.hardware.sysfs import (
     UNTRIED,
     Asked,
     Card,
-    cards,
     labelled,
     monitor,
     number_in,
     size_in,
     text_in,
 )
+from engine_bridge.hardware.sysfs_reader import SysfsReader
 from engine_bridge.metrics.board_activity import BoardActivity, SharedMemory
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
@@ -46,50 +45,32 @@ _NO_PCIE = "the driver would count for a whole second before it answers"
 _NO_REASONS = "sysfs has it only in a table whose form differs from board to board"
 
 
-class AmdReader:
-    """Reads the boards of this machine.
+@dataclass(frozen=True)
+class _Board:
+    """What does not change about a board.
 
     Attributes:
-        engine_pid: Process id of the engine, None while there is none.
-        activity: What each board did, by the last reading; also of one that does not answer.
-        problem: Why the last reading is incomplete, a sentence; empty when it is complete.
+        card: Where its files lie.
+        name: What AMD sells it as.
+        is_apu: Whether it is part of a processor.
     """
 
-    def __init__(self, root: Path, found: tuple[Card, ...], engine_pid: int | None) -> None:
-        """Use ``open`` instead."""
-        self.engine_pid = engine_pid
-        self.activity: tuple[BoardActivity, ...] = ()
-        self.problem = ""
-        self._root = root
-        self._boards = [(card, _name(root, card), _is_apu(card)) for card in found]
+    card: Card
+    name: str
+    is_apu: bool
 
-    @classmethod
-    def open(cls, engine_pid: int | None = None, root: Path = Path("/")) -> Self | None:
-        """Find the boards; None where amdgpu drives none.
 
-        Args:
-            engine_pid: Process id of the engine, None while there is none.
-            root: Where ``sys``, ``proc`` and ``usr`` lie.
-        """
-        found = cards(root, ("amdgpu",))
-        return cls(root, found, engine_pid) if found else None
+class AmdReader(SysfsReader[_Board]):
+    """Reads AMD's boards of this machine, see ``SysfsReader``."""
 
-    def read(self) -> tuple[MemorySnapshot, ...]:
-        """A snapshot of each board that answers; ``activity`` has what all of them do."""
-        self.activity = tuple(self._board(*board) for board in self._boards)
-        self.problem = " ".join(board.problem for board in self.activity if board.problem)
-        return tuple(board.memory for board in self.activity if board.memory is not None)
+    DRIVERS = ("amdgpu",)
+    LOSS = "; what was on it is lost"
 
-    def close(self) -> None:
-        """Nothing to give back."""
+    def _board(self, card: Card) -> _Board:
+        return _Board(card, _name(self._root, card), _is_apu(card))
 
-    def _board(self, card: Card, name: str, is_apu: bool) -> BoardActivity:
-        if not (card.device / "uevent").exists():
-            sentence = (
-                f"{name} does not answer any more (its files at {card.slot} are gone); what was on "
-                f"it is lost. `dmesg` tells why; often only a restart of the machine helps."
-            )
-            return BoardActivity(name, problem=sentence, remark=UNTRIED)
+    def _ask(self, board: _Board) -> BoardActivity:
+        card, name, is_apu = board.card, board.name, board.is_apu
         asked, held = Asked(), self._held(card)
         memory = asked.ask(lambda: _memory(card, name, is_apu, held), "memory")
         shared = asked.ask(lambda: _gtt(card), "shared")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 from engine_bridge.hardware.drm_clients import held_bytes
 from engine_bridge.hardware.sysfs import (
@@ -18,13 +17,12 @@ from engine_bridge.hardware.sysfs import (
     UNTRIED,
     Asked,
     Card,
-    cards,
     labelled,
     monitor,
     number_in,
 )
+from engine_bridge.hardware.sysfs_reader import SysfsReader
 from engine_bridge.metrics.board_activity import BoardActivity, HeldBack
-from engine_bridge.metrics.snapshot import MemorySnapshot
 
 _DRIVERS = ("i915", "xe")
 _NO_TOTAL = "the kernel has no file for its size; ggml tells it once a backend sees the board"
@@ -55,82 +53,6 @@ _REASONS = {
     "pl1": _POWER, "pl2": _POWER, "pl4": _POWER,
     "ratl": _CURRENT, "vr_tdc": _CURRENT,
 }  # fmt: skip
-
-
-class IntelReader:
-    """Reads Intel's GPUs of this machine, those in processors too.
-
-    Attributes:
-        engine_pid: Process id of the engine, None while there is none.
-        activity: What each did, by the last reading; also of one that does not answer.
-        problem: Why the last reading is incomplete, a sentence; empty when it is complete.
-    """
-
-    def __init__(self, root: Path, found: tuple[Card, ...], engine_pid: int | None) -> None:
-        """Use ``open`` instead."""
-        self.engine_pid = engine_pid
-        self.activity: tuple[BoardActivity, ...] = ()
-        self.problem = ""
-        self._root = root
-        self._boards = [_Board(card) for card in found]
-
-    @classmethod
-    def open(cls, engine_pid: int | None = None, root: Path = Path("/")) -> Self | None:
-        """Find the GPUs; None where neither of Intel's drivers drives one.
-
-        Args:
-            engine_pid: Process id of the engine, None while there is none.
-            root: Where ``sys`` and ``proc`` lie.
-        """
-        found = cards(root, _DRIVERS)
-        return cls(root, found, engine_pid) if found else None
-
-    def read(self) -> tuple[MemorySnapshot, ...]:
-        """No snapshot, since nobody here knows the size; ``activity`` has the figures there are."""
-        self.activity = tuple(self._read(board) for board in self._boards)
-        self.problem = " ".join(board.problem for board in self.activity if board.problem)
-        return ()
-
-    def close(self) -> None:
-        """Nothing to give back."""
-
-    def _read(self, board: _Board) -> BoardActivity:
-        card = board.card
-        if not (card.device / "uevent").exists():
-            sentence = (
-                f"{board.name} does not answer any more (its files at {card.slot} are gone). "
-                f"`dmesg` tells why; often only a restart of the machine helps."
-            )
-            return BoardActivity(board.name, problem=sentence, remark=UNTRIED)
-        asked = Asked()
-        asked.refuse(_NO_TOTAL, "memory")
-        asked.refuse(_NO_BUSY, "busy", "memory_busy")
-        asked.refuse(_NO_DRAM, "dram")
-        asked.refuse(_NO_MEMORY_CLOCK, "memory_clock_mhz")
-        asked.refuse(_NO_PCIE, "pcie_in_bytes_per_s", "pcie_out_bytes_per_s")
-        if card.is_asleep:
-            asked.refuse(ASLEEP, *_AWAKE_FIGURES)
-            figures = BoardActivity(board.name)
-        else:
-            figures = board.figures(asked, time.perf_counter_ns())
-        return replace(
-            figures,
-            engine_bytes=self._engine_bytes(card),
-            is_unified=not board.has_sensors,
-            remark=UNTRIED,
-            refused=asked.refused,
-        )
-
-    def _engine_bytes(self, card: Card) -> int | None:
-        """The engine's part of a board's own memory; None where that cannot be told."""
-        if self.engine_pid is None:
-            return None
-        try:
-            held = held_bytes(self._root, self.engine_pid, card.slot)
-        except OSError:
-            return None
-        own = [size for region, size in held.items() if region.startswith(_OWN_MEMORY)]
-        return sum(own) if own else None
 
 
 class _Board:
@@ -190,6 +112,50 @@ class _Board:
         found = [_REASONS[name] for name in _REASONS if _is_set(folder / f"{prefix}{name}")]
         # Heat first, as told; several causes of one kind are one reason.
         return tuple(dict.fromkeys(found)) or (_UNKNOWN,)
+
+
+class IntelReader(SysfsReader[_Board]):
+    """Reads Intel's GPUs of this machine, those in processors too; see ``SysfsReader``.
+
+    It has no snapshot of any, since nobody here knows their size.
+    """
+
+    DRIVERS = _DRIVERS
+
+    def _board(self, card: Card) -> _Board:
+        return _Board(card)
+
+    def _ask(self, board: _Board) -> BoardActivity:
+        card = board.card
+        asked = Asked()
+        asked.refuse(_NO_TOTAL, "memory")
+        asked.refuse(_NO_BUSY, "busy", "memory_busy")
+        asked.refuse(_NO_DRAM, "dram")
+        asked.refuse(_NO_MEMORY_CLOCK, "memory_clock_mhz")
+        asked.refuse(_NO_PCIE, "pcie_in_bytes_per_s", "pcie_out_bytes_per_s")
+        if card.is_asleep:
+            asked.refuse(ASLEEP, *_AWAKE_FIGURES)
+            figures = BoardActivity(board.name)
+        else:
+            figures = board.figures(asked, time.perf_counter_ns())
+        return replace(
+            figures,
+            engine_bytes=self._engine_bytes(card),
+            is_unified=not board.has_sensors,
+            remark=UNTRIED,
+            refused=asked.refused,
+        )
+
+    def _engine_bytes(self, card: Card) -> int | None:
+        """The engine's part of a board's own memory; None where that cannot be told."""
+        if self.engine_pid is None:
+            return None
+        try:
+            held = held_bytes(self._root, self.engine_pid, card.slot)
+        except OSError:
+            return None
+        own = [size for region, size in held.items() if region.startswith(_OWN_MEMORY)]
+        return sum(own) if own else None
 
 
 def _is_set(path: Path) -> bool:
