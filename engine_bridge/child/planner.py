@@ -17,6 +17,7 @@ from engine_bridge.child.auto_placement import Placed, kept_placement, place, to
 from engine_bridge.child.breakdown import NotSupportedError
 from engine_bridge.child.draft_model import DraftCheck, as_draft_problem, unreadable_draft
 from engine_bridge.child.files_beside import files_problems
+from engine_bridge.child.fit_search import NoTrialError
 from engine_bridge.child.host_room import host_caches_of
 from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import GGML, LlamaError
@@ -25,7 +26,7 @@ from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.placement_check import placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.room_search import room_beside
-from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
+from engine_bridge.child.smaller import nearest_that_fits, ways_that_fit
 from engine_bridge.gguf_file import GgufError, GgufModel, refuse_drafter
 from engine_bridge.host_caches import drafting_bytes
 from engine_bridge.memory_fault import MemoryFault

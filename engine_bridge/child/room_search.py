@@ -13,9 +13,10 @@ from itertools import chain
 from typing import Literal
 
 from engine_bridge.child.auto_placement import TryOut
+from engine_bridge.child.fit_search import FitSearch
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room
-from engine_bridge.child.smaller import NoTrialError, coarser_caches
+from engine_bridge.child.smaller import coarser_caches
 from engine_bridge.memory_room import MOST_CELLS, CoarseRoom, Most, most_slots_asked
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import CONTEXT_PAD_TOK, EngineConfig, pad_context_tok
@@ -66,19 +67,13 @@ def room_beside(
     return search.slots(config), search.context(config), search.coarse()
 
 
-class _Search:
-    """The search for one configuration; what was tried is known."""
+class _Search(FitSearch):
+    """The search for one configuration."""
 
     def __init__(
         self, config: EngineConfig, facts: ModelFacts, room: Room, try_out: TryOut
     ) -> None:
-        self._config = config
-        self._facts = facts
-        self._room = room
-        # What only just fits would be too much by the time it is asked for.
-        self._roomy = room.with_slack()
-        self._try_out = try_out
-        self._tried: dict[EngineConfig, MemoryShape | None] = {}
+        super().__init__(config, facts, room, try_out)
         # A search for what nobody uses must not cost more than what is used.
         self._most_cells = max(MOST_CELLS, config.pool_tok)
 
@@ -198,14 +193,6 @@ class _Search:
         shape = self._shape(config)
         assert shape is not None
         return max(shape.devices, key=self._roomy.missing_bytes).name
-
-    def _shape(self, config: EngineConfig) -> MemoryShape | None:
-        if config not in self._tried:
-            try:
-                self._tried[config] = self._try_out(config)
-            except NoTrialError:
-                self._tried[config] = None
-        return self._tried[config]
 
 
 def _next_guess(missing: dict[int, int], low: int, high: int) -> int:

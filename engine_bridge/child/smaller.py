@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from engine_bridge.child.auto_placement import TryOut, most_that_fit
+from engine_bridge.child.fit_search import FitSearch, NoTrialError
 from engine_bridge.child.memory_shape import HOST, MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.model_facts import ModelFacts
@@ -33,10 +34,6 @@ _CONTEXT_RUNS, _MOST_RUNS = 4, 64
 
 
 _Change: TypeAlias = Callable[[EngineConfig], dict[str, object]]
-
-
-class NoTrialError(Exception):
-    """The engine would refuse this configuration, or there were enough tries."""
 
 
 def nearest_that_fits(
@@ -70,19 +67,10 @@ def ways_that_fit(
     return tuple(way for place, way in enumerate(ways) if way and way not in ways[:place])
 
 
-class _Search:
+class _Search(FitSearch):
     """The search for one configuration."""
 
-    def __init__(
-        self, config: EngineConfig, facts: ModelFacts, room: Room, try_out: TryOut
-    ) -> None:
-        self._config = config
-        self._facts = facts
-        self._room = room
-        # The longest context that only just fits would be too long by the time it is asked for.
-        self._roomy = room.with_slack()
-        self._try_out = try_out
-        self._tried: dict[EngineConfig, MemoryShape | None] = {}
+    MOST_RUNS = _MOST_RUNS
 
     def find(self) -> dict[str, Value]:
         # What is beyond the training length serves nothing.
@@ -182,16 +170,6 @@ class _Search:
 
     def _fits(self, shape: MemoryShape, config: EngineConfig) -> bool:
         return problem_of_room(shape, self._room, config) is None
-
-    def _shape(self, config: EngineConfig) -> MemoryShape | None:
-        if config not in self._tried:
-            if len(self._tried) >= _MOST_RUNS:
-                return None
-            try:
-                self._tried[config] = self._try_out(config)
-            except NoTrialError:
-                self._tried[config] = None
-        return self._tried[config]
 
 
 def coarser_caches(config: EngineConfig) -> dict[str, object]:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from engine_bridge.child.fit_search import NoTrialError
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.room_search import room_beside
-from engine_bridge.child.smaller import NoTrialError
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes
 from engine_bridge.memory_room import MOST_CELLS, MOST_SLOTS, Most
 from engine_bridge.protocol import DeviceFacts

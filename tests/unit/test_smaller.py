@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine_bridge.child.fit_search import NoTrialError
 from engine_bridge.child.memory_shape import MemoryShape
 from engine_bridge.child.room import Room, problem_of_room
-from engine_bridge.child.smaller import NoTrialError, nearest_that_fits, ways_that_fit
+from engine_bridge.child.smaller import nearest_that_fits, ways_that_fit
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import DeviceFacts
