@@ -10,27 +10,16 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 import numpy as np
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFontMetricsF,
-    QHelpEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QPixmap,
-    QResizeEvent,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
+from PySide6.QtWidgets import QWidget
 
 from engine_bridge.metrics.meters import Marker
-from resources.tokens import DARK, STEP_PX, Palette
+from resources.tokens import STEP_PX
 from widgets.charts.axes import Axes, axis_height, axis_width, label_room, plot_area
 from widgets.charts.brush import Brush
-from widgets.charts.card import Card
 from widgets.charts.geometry import HEADROOM, Geometry
+from widgets.charts.kept_plot import KeptPlot
 from widgets.charts.limit_grip import LimitGrip
 from widgets.charts.marks import Change, changes, paint_changes
 from widgets.charts.picture import Picture, value_near
@@ -49,14 +38,8 @@ _NEAR_PX = 6
 LinesAt = Callable[[float, float | None], list[str]]
 
 
-class TimePlot(QWidget):
-    """Some series over time.
-
-    Signals:
-        pressed: A mouse button went down on it: the frame around it takes the focus.
-    """
-
-    pressed = Signal()
+class TimePlot(KeptPlot):
+    """Some series over time."""
 
     def __init__(
         self,
@@ -74,7 +57,6 @@ class TimePlot(QWidget):
             parent: The parent widget.
         """
         super().__init__(parent)
-        self._colours = DARK
         self._steady = SteadyTop(floor)
         self._unit_per_value = unit_per_value
         self._lines_at: LinesAt = lambda time_s, share: []
@@ -83,20 +65,12 @@ class TimePlot(QWidget):
         self._markers: tuple[Marker, ...] = ()
         self._has_time_labels = True
         self._is_blank = False
-        self._is_focused = False
         self._time_view = time_view
         self._pointer = TimePointer(time_view)
         self._grip: LimitGrip | None = None
         self._axes_key: object = None
         self._axes_layer = QPixmap()
-        self._layer: QPixmap | None = None
-        self._card = Card(self, self.card_at)
         time_view.cursor_moved.connect(self.update)
-        # The frame around it takes the focus and says the chart's text; one stop is enough.
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMouseTracking(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(12 * STEP_PX)
 
     # --- What is in it ------------------------------------------------------------------
@@ -130,16 +104,6 @@ class TimePlot(QWidget):
     def set_blank(self, is_blank: bool) -> None:
         """Whether all but the axes is left out, since there is nothing to hold against them."""
         self._is_blank = is_blank
-        self._renew()
-
-    def set_focused(self, is_focused: bool) -> None:
-        """Whether keys go to this chart: shown by a line around its plot."""
-        self._is_focused = is_focused
-        self.update()
-
-    def set_palette(self, palette: Palette) -> None:
-        """Use these colours for everything but the series."""
-        self._colours = palette
         self._renew()
 
     def share(self, value: float) -> float:
@@ -252,13 +216,10 @@ class TimePlot(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The data as it was drawn last, and the crosshair over it."""
-        if self._layer is None:
-            self._layer = self._drawn()
+        layer = self._kept()
         painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._layer)
-        if self._is_focused:
-            painter.setPen(QPen(QColor(self._colours.accent)))
-            painter.drawRect(self.geometry_now.area.adjusted(0, 0, 1, 0))
+        painter.drawPixmap(0, 0, layer)
+        self._paint_focus(painter, self.geometry_now.area)
         time_s = self._cursor_time_s()
         if time_s is not None:
             self._paint_cursor(painter, time_s)
@@ -266,21 +227,9 @@ class TimePlot(QWidget):
             painter.setFont(small_font(self.font()))
             self._grip.paint(painter, self.geometry_now, self._colours)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Draw anew."""
-        super().resizeEvent(event)
-        self._renew()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Measure the labels again in another font."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._axes_key = None
-            self._renew()
-
-    def _renew(self) -> None:
-        self._layer = None
-        self.update()
+    def _measure_again(self) -> None:
+        self._axes_key = None
+        super()._measure_again()
 
     def _drawn(self) -> QPixmap:
         """Axes and data."""
@@ -324,17 +273,7 @@ class TimePlot(QWidget):
                     y = float(geometry.y(np.array([value]))[0])
                     brush.mark("circle", x, y, series.colour)
 
-    def _metrics(self) -> QFontMetricsF:
-        return QFontMetricsF(small_font(self.font()))
-
     # --- Qt: pointer --------------------------------------------------------------------
-
-    def event(self, event: QEvent) -> bool:
-        """Show the hover card of the place under the pointer."""
-        if isinstance(event, QHelpEvent):
-            self._card.show(event.pos())
-            return True
-        return super().event(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom or pan."""

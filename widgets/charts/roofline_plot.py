@@ -5,24 +5,13 @@ from __future__ import annotations
 import math
 from html import escape
 
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFontMetricsF,
-    QHelpEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QPixmap,
-    QPolygonF,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QPolygonF
+from PySide6.QtWidgets import QWidget
 
-from resources.tokens import DARK, STEP_PX, Palette
+from resources.tokens import STEP_PX
 from widgets.charts.axes import axis_width, plot_area
-from widgets.charts.card import Card
+from widgets.charts.kept_plot import KeptPlot
 from widgets.charts.log_axis import LogAxis
 from widgets.charts.roofline_picture import RooflineGeometry, RooflinePicture, RooflinePoint
 from widgets.theme import small_font
@@ -34,29 +23,15 @@ _NEAR_PX = 4 * STEP_PX
 _LABEL_ROOM = 2.2
 
 
-class RooflinePlot(QWidget):
-    """Points below two roofs, both axes logarithmic.
-
-    Signals:
-        pressed: A mouse button went down on it: the frame around it takes the focus.
-    """
-
-    pressed = Signal()
+class RooflinePlot(KeptPlot):
+    """Points below two roofs, both axes logarithmic."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty plot."""
         super().__init__(parent)
-        self._colours = DARK
         self._picture = RooflinePicture()
         self._x_axis, self._y_axis = LogAxis(0.1, 1e3), LogAxis(1e8, 1e12)
         self._selected: int | None = None
-        self._is_focused = False
-        self._layer: QPixmap | None = None
-        self._card = Card(self, self.card_at)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMouseTracking(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(36 * STEP_PX)
 
     # --- What is in it ------------------------------------------------------------------
@@ -79,19 +54,9 @@ class RooflinePlot(QWidget):
         self._renew()
         self._card.renew()
 
-    def set_palette(self, palette: Palette) -> None:
-        """Use these colours."""
-        self._colours = palette
-        self._renew()
-
     def set_selected(self, number: int | None) -> None:
         """Put a ring around a point, by its number; None around none."""
         self._selected = number
-        self.update()
-
-    def set_focused(self, is_focused: bool) -> None:
-        """Whether keys go to this chart: shown by a line around its plot."""
-        self._is_focused = is_focused
         self.update()
 
     @property
@@ -115,38 +80,17 @@ class RooflinePlot(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """What was drawn last, and what the keyboard is at."""
-        if self._layer is None:
-            self._layer = self._drawn()
+        layer = self._kept()
         painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._layer)
+        painter.drawPixmap(0, 0, layer)
         geometry = self.geometry_now
-        if self._is_focused:
-            painter.setPen(QPen(QColor(self._colours.accent)))
-            painter.drawRect(geometry.area.adjusted(0, 0, 1, 0))
+        self._paint_focus(painter, geometry.area)
         if self._selected is not None and self._selected < len(self._picture.points):
             point = self._picture.points[self._selected]
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(QPen(QColor(self._colours.text), 1.5))
             radius = _PRESENT_RADIUS_PX + STEP_PX
             painter.drawEllipse(_place(geometry, point), radius, radius)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Draw anew."""
-        super().resizeEvent(event)
-        self._renew()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Measure the labels again in another font."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._renew()
-
-    def event(self, event: QEvent) -> bool:
-        """Show the hover card of the point under the pointer."""
-        if isinstance(event, QHelpEvent):
-            self._card.show(event.pos())
-            return True
-        return super().event(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take the focus."""
@@ -163,13 +107,6 @@ class RooflinePlot(QWidget):
         super().leaveEvent(event)
 
     # --- Painting -----------------------------------------------------------------------
-
-    def _renew(self) -> None:
-        self._layer = None
-        self.update()
-
-    def _metrics(self) -> QFontMetricsF:
-        return QFontMetricsF(small_font(self.font()))
 
     def _drawn(self) -> QPixmap:
         ratio = self.devicePixelRatioF()
