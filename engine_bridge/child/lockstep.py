@@ -108,11 +108,10 @@ class Lockstep:
     def settle(self, meter: StepMeter, pace: Pace) -> None:
         """Bring the books of streams, slots, meter and pace up to date."""
         count, steps = len(self.shares), len(self._brought)
-        shape = self._filling.shape(self.shares, count)
-        for number, took_ns in enumerate(self._took_ns):
-            meter.decoded(took_ns, shape.later(number), count)
-            pace.saw(0, took_ns / 1e9)
         if steps:
+            meter.decoded_each(self._took_ns, self._filling.shape(self.shares, count), count)
+            for took_ns in self._took_ns:
+                pace.saw(0, took_ns / 1e9)
             pieces = self._delivery.pieces
             for share, tokens in zip(self.shares, zip(*self._brought, strict=True), strict=True):
                 slot = share.stream.slot

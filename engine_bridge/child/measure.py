@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine_bridge.child.step_shape import Shape
 from engine_bridge.gguf_file import GgufModel, weight_reads
@@ -131,13 +131,32 @@ class StepMeter:
             shape: What it computed.
             delivered_tok: Tokens it brought.
         """
+        self._decoded(step_ns, shape, delivered_tok)
+        self._longest_ns = max(self._longest_ns, step_ns)
+
+    def decoded_each(self, steps_ns: Sequence[int], shape: Shape, delivered_tok: int) -> None:
+        """Count steps in a row in which each stream took one token.
+
+        Args:
+            steps_ns: Their lengths.
+            shape: What the first one computed; each is a token deeper than the one before.
+            delivered_tok: Tokens each of them brought.
+        """
+        if self.kv.window_tok:  # ends somewhere among them
+            for number, step_ns in enumerate(steps_ns):
+                self.decoded(step_ns, shape.later(number), delivered_tok)
+        elif steps_ns:
+            self._decoded(sum(steps_ns), shape, delivered_tok, len(steps_ns))
+            self._longest_ns = max(self._longest_ns, *steps_ns)
+
+    def _decoded(self, took_ns: int, shape: Shape, delivered_tok: int, steps: int = 1) -> None:
         streams = len(shape.depths)
-        self._count(step_ns, streams, delivered_tok)
-        self._decode_steps += 1
-        self._decode_ns += step_ns
+        self._count(took_ns, streams, steps * delivered_tok, steps)
+        self._decode_steps += steps
+        self._decode_ns += took_ns
         sums = self._sums[streams]
-        self._decode_bytes += self._add(sums, shape, delivered_tok)
-        sums.ns += step_ns
+        self._decode_bytes += self._add(sums, shape, delivered_tok, steps)
+        sums.ns += took_ns
         if self._drafts.ns:
             sums.take(self._drafts)
             self._drafts = _Sum()
@@ -183,6 +202,7 @@ class StepMeter:
         """
         begin_ns, end_ns = span_ns
         self._count(end_ns - begin_ns, len(shape.depths), delivered_tok)
+        self._longest_ns = max(self._longest_ns, end_ns - begin_ns)
         self._prefilled_tok += prompt_tok
         self._prefill_ns += end_ns - begin_ns
         if self._drafts.ns:
@@ -195,8 +215,8 @@ class StepMeter:
             self._sums[0].take(self._open)
             self._open_ns, self._open = None, _Sum()
 
-    def _add(self, sums: _Sum, shape: Shape, delivered_tok: int) -> float:
-        """Add a step to ``sums``; the bytes it read."""
+    def _add(self, sums: _Sum, shape: Shape, delivered_tok: int, steps: int = 1) -> float:
+        """Add a step to ``sums``, or several of one token each without a window; bytes read."""
         depths, takes, rows, passes = shape
         tokens = sum(takes)
         with_output = min(passes, rows)
@@ -207,9 +227,9 @@ class StepMeter:
         kv, window_tok = self.kv, self.kv.window_tok
         if tokens == len(takes) and not window_tok:
             # The same sums at a fraction of the time, a thousand times a second.
-            deep = sum(depths)
-            cache = kv.full_bytes_per_tok * deep + kv.state_bytes * len(depths)
-            sums.looks += deep + tokens
+            deep = steps * sum(depths) + tokens * (steps * (steps - 1) // 2)
+            cache = kv.full_bytes_per_tok * deep + kv.state_bytes * len(depths) * steps
+            sums.looks += deep + tokens * steps
         else:
             # A long prompt reads its cache once in each micro-batch.
             again = max(1.0, passes / len(takes)) if tokens > len(takes) else 1.0
@@ -218,14 +238,14 @@ class StepMeter:
                 cache += again * kv.at_depth_bytes(depth + take // 2)
                 sums.looks += looks_back(depth, take)
                 sums.window_looks += looks_back(depth, take, window_tok) if window_tok else 0.0
-        sums.steps += 1
-        sums.passes += passes
-        sums.tokens += tokens
-        sums.rows += rows
-        sums.delivered_tok += delivered_tok
-        sums.weight_bytes += weights
+        sums.steps += steps
+        sums.passes += passes * steps
+        sums.tokens += tokens * steps
+        sums.rows += rows * steps
+        sums.delivered_tok += delivered_tok * steps
+        sums.weight_bytes += weights * steps
         sums.kv_bytes += cache
-        return weights + cache
+        return weights * steps + cache
 
     def _weights_of(self, tokens: int, with_output: int, passes: int) -> float:
         """Weights read by a step of which so many micro-batches want logits."""
@@ -233,10 +253,9 @@ class StepMeter:
         read = with_output * self.weights.per_step_bytes(each)
         return read + (passes - with_output) * self.weights.per_step_bytes(each, has_output=False)
 
-    def _count(self, step_ns: int, streams: int, delivered_tok: int) -> None:
-        self._steps += 1
-        self._busy_ns += step_ns
-        self._longest_ns = max(self._longest_ns, step_ns)
+    def _count(self, took_ns: int, streams: int, delivered_tok: int, steps: int = 1) -> None:
+        self._steps += steps
+        self._busy_ns += took_ns
         self._decoded_tok += delivered_tok
         self._streams = streams
 

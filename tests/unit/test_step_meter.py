@@ -42,6 +42,17 @@ def test_that_decoding_is_told_apart_by_its_streams() -> None:
     assert not work_of(counted), "a report begins anew"
 
 
+@pytest.mark.parametrize("kv", [KvReads(3, 0, 0, 7), KvReads(3, 5, 64, 7)], ids=["full", "window"])
+def test_that_steps_in_a_row_count_as_if_counted_one_by_one(kv: KvReads) -> None:
+    steps_ns, shape = [20 * MS, 35 * MS, 21 * MS], Shape([62, 10], [1, 1], 2, 2)
+    one_by_one, at_once = meter(MOE, kv), meter(MOE, kv)
+    for number, step_ns in enumerate(steps_ns):
+        one_by_one.decoded(step_ns, shape.later(number), 2)
+    at_once.decoded_each(steps_ns, shape, 2)
+    at_once.decoded_each([], shape, 2)
+    assert at_once.report(1, ()) == one_by_one.report(1, ())
+
+
 def test_that_work_and_the_old_sums_say_the_same() -> None:
     counted = meter(MOE, KvReads(3, 5, 64, 7))
     counted.draft = (WeightReads(200, output_bytes=50), KvReads(1))
