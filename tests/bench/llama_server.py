@@ -2,7 +2,8 @@
 
 The source package of llama-cpp-python carries llama.cpp. It is fetched by pip into the user's cache
 and built there once for each set of options; the options are read off the installed wheel, so that
-both programs run the same kernels. Knows pip and cmake; must not know how anything is measured.
+both programs run the same kernels. Other tools of llama.cpp are built beside it, on the same
+libraries. Knows pip and cmake; must not know how anything is measured.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from bootstrap import amx
 
 DISTRIBUTION = "llama-cpp-python"
 REPOSITORY = Path(__file__).resolve().parents[2]
-LINK = REPOSITORY / "build" / "bench" / "llama-server"
+SERVER, PERPLEXITY = "llama-server", "llama-perplexity"
+LINK = REPOSITORY / "build" / "bench" / SERVER
 
 # Backends by the library that the wheel carries when it was built with them.
 _BACKEND_OPTIONS = {
@@ -140,12 +142,13 @@ def _fetch(version: str, cache_dir: Path) -> None:
         )
 
 
-def build(cache_dir: Path | None = None, jobs: int = 2) -> Path:
-    """Path of a ``llama-server`` that matches the installed wheel; built on the first call only.
+def build(cache_dir: Path | None = None, jobs: int = 2, tool: str = SERVER) -> Path:
+    """Path of a tool that matches the installed wheel; built on the first call only.
 
     Args:
         cache_dir: Where source and build are kept; the user's cache by default.
         jobs: Compiler processes at a time.
+        tool: ``llama-server``, or another program of llama.cpp.
 
     Raises:
         BuildError: If source, compiler or cmake are missing, or the build fails.
@@ -155,35 +158,36 @@ def build(cache_dir: Path | None = None, jobs: int = 2) -> Path:
     options = cmake_options(wheel_library_dir())
     key = hashlib.sha256(" ".join((version, *options)).encode()).hexdigest()[:12]
     build_dir = cache / f"llama-server-{version}-{key}"
-    binary = build_dir / "bin" / "llama-server"
+    binary = build_dir / "bin" / tool
     # cmake links the program last, but an interrupted link leaves a file too: hence the mark.
-    complete = build_dir / "complete"
+    complete = build_dir / ("complete" if tool == SERVER else f"complete-{tool}")
     if not complete.is_file() or not binary.is_file():
         source = source_dir(cache, version) / "vendor" / "llama.cpp"
-        _compile(source, build_dir, options, jobs)
+        _compile(source, build_dir, options, jobs, tool)
         complete.write_text("\n".join(options) + "\n", encoding="utf-8")
-    LINK.parent.mkdir(parents=True, exist_ok=True)
-    if not LINK.exists() or LINK.resolve() != binary.resolve():
-        LINK.unlink(missing_ok=True)
-        LINK.symlink_to(binary)
+    link = LINK.with_name(tool)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.exists() or link.resolve() != binary.resolve():
+        link.unlink(missing_ok=True)
+        link.symlink_to(binary)
     return binary
 
 
-def _compile(source: Path, build_dir: Path, options: Sequence[str], jobs: int) -> None:
-    for tool, package in (("cmake", "cmake"), ("c++", "g++")):
-        if shutil.which(tool) is None:
+def _compile(source: Path, build_dir: Path, options: Sequence[str], jobs: int, tool: str) -> None:
+    for needed, package in (("cmake", "cmake"), ("c++", "g++")):
+        if shutil.which(needed) is None:
             raise BuildError(
-                f"Building llama-server needs {tool}, which is not installed: "
+                f"Building {tool} needs {needed}, which is not installed: "
                 f"`apt-get install {package}` (Debian, Ubuntu)."
             )
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    say(f"building llama-server in {build_dir} (some minutes, once)")
+    say(f"building {tool} in {build_dir} (some minutes, once)")
     build_dir.mkdir(parents=True, exist_ok=True)
     log = build_dir / "build.log"
     configure = ["cmake", "-S", str(source), "-B", str(build_dir), *generator, *options]
-    _run_logged(configure, log, "configuring")
-    compiling = ["cmake", "--build", str(build_dir), "--target", "llama-server", "-j", str(jobs)]
-    _run_logged(compiling, log, "compiling")
+    _run_logged(configure, log, f"configuring {tool}")
+    compiling = ["cmake", "--build", str(build_dir), "--target", tool, "-j", str(jobs)]
+    _run_logged(compiling, log, f"compiling {tool}")
 
 
 def _run_logged(command: Sequence[str], log: Path, what: str) -> None:
@@ -204,7 +208,7 @@ def _run_logged(command: Sequence[str], log: Path, what: str) -> None:
                 say(f"  {what}: {_percent(progress)} %")
     if process.returncode != 0:
         tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])
-        raise BuildError(f"{what} llama-server failed; the whole output is in {log}:\n{tail}")
+        raise BuildError(f"{what} failed; the whole output is in {log}:\n{tail}")
 
 
 def _percent(progress: re.Match[str]) -> int:
