@@ -23,7 +23,8 @@ from app.quoting import Shell
 from app.settings_list import settings_lines, settings_values
 from app.ways_out import ways_out
 from engine_bridge.memory_plan import MemoryPlan
-from engine_bridge.settings.config import EngineConfig, parse_assignments
+from engine_bridge.settings.assignments import parse_assignments
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.problem import Severity
 
@@ -60,10 +61,11 @@ def _config(arguments: argparse.Namespace) -> EngineConfig:
 
 
 def _run_window(arguments: argparse.Namespace) -> int:
+    values = _values(arguments)  # a wrong word is refused before a library of Qt is missed
     # Qt takes half a second to import; the other commands do without it.
     from app.main import run_window  # noqa: PLC0415
 
-    return run_window(_values(arguments), theme=arguments.theme)
+    return run_window(values, theme=arguments.theme)
 
 
 def _run_tour(arguments: argparse.Namespace) -> int:

@@ -25,6 +25,8 @@ from bootstrap.system import (
     refuse_without_display,
 )
 from bootstrap.wheel import user_cache_folder
+from engine_bridge.settings.assignments import parse_assignments
+from engine_bridge.settings.domain import DomainError
 
 ROOT = Path(__file__).resolve().parent.parent
 _INTERRUPTED = 130
@@ -44,6 +46,7 @@ def main() -> int:
         "check": _check,
         "bench": _bench,
         "bench-gauges": _bench_gauges,
+        "bench-quality": _bench_quality,
         "chaos": _chaos,
         "gpu-proof": _gpu_proof,
         "setup": _set_up_only,
@@ -68,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         "check",
         "bench",
         "bench-gauges",
+        "bench-quality",
         "chaos",
         "gpu-proof",
         "setup",
@@ -101,7 +105,12 @@ def _set_up(gpu: str, extras: tuple[str, ...], *, with_window: bool) -> Environm
 
 def _run(arguments: argparse.Namespace) -> int:
     # A wrong word is refused before a display is missed or anything is built.
-    has_window = parse_arguments(arguments.rest).command is None
+    asked = parse_arguments(arguments.rest)
+    try:
+        parse_assignments(asked.set)
+    except DomainError as error:
+        raise SetupError(str(error)) from None
+    has_window = asked.command is None
     if has_window:
         refuse_without_display()
     environment = _set_up(arguments.gpu, ("demo",), with_window=has_window)
@@ -149,6 +158,10 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 def _bench_gauges(arguments: argparse.Namespace) -> int:
     return _become_bench(arguments, "tests.bench.gauges")
+
+
+def _bench_quality(arguments: argparse.Namespace) -> int:
+    return _become_bench(arguments, "tests.bench.quality")
 
 
 def _become_bench(arguments: argparse.Namespace, module: str) -> int:

@@ -5,11 +5,11 @@ Knows every setting's type and the slot arithmetic; must not know the library.
 
 from __future__ import annotations
 
-import difflib
 from typing import Literal, Self
 
 import msgspec
 
+from engine_bridge.settings.assignments import unknown_key_sentence
 from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.spec_kinds import NGRAM_CACHE_TOK, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
@@ -136,7 +136,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for key, value in values.items():
             setting = BY_KEY.get(key)
             if setting is None:
-                raise DomainError(_unknown_key_sentence(key))
+                raise DomainError(unknown_key_sentence(key))
             try:
                 checked[key] = setting.domain.check(value)
             except DomainError as error:
@@ -255,30 +255,3 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def outputs_max(self) -> int:
         """Logit rows a step may need (common_speculative_get_output_limits in llama.cpp)."""
         return min(self.batch_tok, self.slots * (1 + self.drafted_max_tok))
-
-
-def parse_assignments(assignments: list[str]) -> dict[str, object]:
-    """Read ``key=value`` words as ``--set`` takes them.
-
-    Raises:
-        DomainError: For a word without ``=``, an unknown key or a value outside its domain.
-    """
-    values: dict[str, object] = {}
-    for word in assignments:
-        key, found, text = word.partition("=")
-        if not found:
-            raise DomainError(f"--set takes key=value; {word!r} has no '='.")
-        setting = BY_KEY.get(key.strip())
-        if setting is None:
-            raise DomainError(_unknown_key_sentence(key.strip()))
-        try:
-            values[setting.key] = setting.domain.parse(text)
-        except DomainError as error:
-            raise DomainError(f"{setting.label} ({setting.key}): {error}") from None
-    return values
-
-
-def _unknown_key_sentence(key: str) -> str:
-    near = difflib.get_close_matches(key, BY_KEY, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else " `tunedeck settings` lists them."
-    return f"There is no setting {key!r}.{hint}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.arguments import COMMANDS, TARGET_NAMES, parse_arguments
-from app.cli import _RUNS
+from app.cli import _RUNS, main
 from app.export.targets import TARGETS
 from bootstrap import packages, system
 from bootstrap.say import SetupError
@@ -38,7 +38,8 @@ def on_debian(monkeypatch: pytest.MonkeyPatch) -> None:
 def _bootstrap(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **variables}
     return subprocess.run(
-        [sys.executable, "-m", "bootstrap", *words],
+        # As the system's own Python, which has nothing that was installed for us.
+        [sys.executable, "-S", "-m", "bootstrap", *words],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -161,6 +162,35 @@ def test_that_a_wrong_word_is_refused_before_a_display_is_missed(
     assert "display" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("bogus=1", "There is no setting 'bogus'."),
+        ("slot=2", "There is no setting 'slot'. Did you mean 'slots'?"),
+        ("slots=many", "(slots):"),
+        ("slots", "--set takes key=value; 'slots' has no '='."),
+    ],
+)
+@pytest.mark.parametrize("command", [[], ["plan", "a.gguf"]])
+def test_that_a_wrong_setting_is_refused_before_a_display_is_missed_or_anything_set_up(
+    command: list[str], word: str, said: str
+) -> None:
+    done = _bootstrap("run", *command, "--set", word)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "display" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not done.stdout
+
+
+def test_that_a_wrong_setting_is_refused_before_qt_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "app.main", None)  # as where a library of Qt is missing
+    assert main(["--set", "bogus=1"]) == 1
+    assert "There is no setting 'bogus'." in capsys.readouterr().err
 
 
 def test_that_help_needs_neither_a_display_nor_a_set_up() -> None:

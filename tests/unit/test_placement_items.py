@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.export import llama_server
-from engine_bridge.settings.config import EngineConfig, parse_assignments
+from engine_bridge.settings.assignments import parse_assignments
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.placement_items import (

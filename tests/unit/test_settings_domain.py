@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine_bridge.settings.config import EngineConfig, parse_assignments
+from engine_bridge.settings.assignments import parse_assignments
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import (
     ChoiceDomain,
     DomainError,

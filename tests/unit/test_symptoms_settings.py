@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine_bridge.settings.config import EngineConfig, parse_assignments
+from engine_bridge.settings.assignments import parse_assignments
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import errors_of, problems_of
 from engine_bridge.settings.table import BY_KEY
