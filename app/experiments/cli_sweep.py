@@ -41,7 +41,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "together, such as cache_type_k+cache_type_v=f16,q8_0; repeatable",
     )
     add_workload_options(parser)
-    add_figure_option(parser, None, "by which the best is chosen", "total_tok_s by default, of one user user_tok_s")
+    add_figure_option(
+        parser,
+        None,
+        "by which the best is chosen",
+        "total_tok_s by default, of one user user_tok_s",
+    )
     parser.add_argument(
         "--rounds", type=int, default=_USUAL_ROUNDS, metavar="N",
         help="how often each combination is measured (%(default)s by default)",
@@ -90,8 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             config,
             arguments.vary,
             workload,
-            measure,
             reporter,
+            measure=measure,
             rounds=arguments.rounds,
             kept=kept,
         )

@@ -129,7 +129,7 @@ def compare(
     Returns:
         The experiment with the verdict; failed where A or B cannot run.
     """
-    return _Comparing(port, asked, runner, reporter, experiment, clock).run()
+    return _Comparing(port, asked, runner, reporter, experiment, clock=clock).run()
 
 
 def verdict_of(cells: Sequence[Cell], measure: Measure, level: float = LEVEL) -> Verdict:
@@ -158,6 +158,7 @@ class _Comparing:
         runner: Runner,
         reporter: Reporter,
         experiment: Experiment,
+        *,
         clock: Callable[[], float],
     ) -> None:
         self._port = port

@@ -190,9 +190,7 @@ class _Judge:
 
 def _memory_alone(config: EngineConfig) -> EngineConfig:
     """``config`` with everything that takes no memory at its default."""
-    return config.with_values(
-        {row.key: row.default for row in SETTINGS if not row.affects_memory}
-    )
+    return config.with_values({row.key: row.default for row in SETTINGS if not row.affects_memory})
 
 
 def _value_of(keys: Sequence[str], text: str) -> Value:

@@ -147,7 +147,7 @@ def _logs(cells: Sequence[Cell], measure: Measure, rounds: int) -> NDArray[np.fl
     """Logarithms by cell and round, not a number where there is no figure above 0."""
     logs = np.full((len(cells), rounds), np.nan)
     for row, cell in zip(logs, cells, strict=True):
-        for number, value in enumerate(values_of(cell, measure)):
+        for number, value in enumerate(values_of(cell, measure)[:rounds]):
             if value is not None and value > 0:
                 row[number] = np.log(value)
     return logs

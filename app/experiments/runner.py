@@ -53,9 +53,7 @@ class Runner(Protocol):
 class WorkloadRunner:
     """Plays a workload."""
 
-    def __init__(
-        self, workload: Workload, watch: Callable[[int], Conditions] = Conditions
-    ) -> None:
+    def __init__(self, workload: Workload, watch: Callable[[int], Conditions] = Conditions) -> None:
         """Play ``workload``; ``watch`` makes what watches the machine, for the engine's process."""
         self._workload = workload
         self._watch = watch

@@ -29,7 +29,7 @@ LEAST_RUNS = 5
 true median in 88 % of all cases only."""
 
 # What makes a median deviation comparable with a standard deviation of normal noise.
-_MAD_SCALE = 1.4826
+MAD_SCALE = 1.4826
 # Variance of the differences to be found, in units of the noise of a pair. Settings that are worth
 # a choice differ by more than the noise; twice is where the fewest pairs are needed for those.
 _EFFECT_VARIANCE = 4.0
@@ -95,7 +95,7 @@ def summary(values: Sequence[float | None]) -> Summary | None:
 def spread_of(values: Sequence[float] | NDArray[np.float64]) -> float:
     """1.4826 × the median distance of ``values`` (at least one) from their median."""
     array = np.asarray(values, dtype=np.float64)
-    return float(_MAD_SCALE * np.median(np.abs(array - np.median(array))))
+    return float(MAD_SCALE * np.median(np.abs(array - np.median(array))))
 
 
 def ratio_of_medians(first: Sequence[float], second: Sequence[float]) -> Ratio:

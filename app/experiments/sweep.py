@@ -96,7 +96,7 @@ def sweep(
     Returns:
         The experiment as it is when all is measured, or when the user stopped it.
     """
-    return _Sweeping(port, asked, runner, reporter, experiment, clock).run()
+    return _Sweeping(port, asked, runner, reporter, experiment, clock=clock).run()
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,7 @@ class _Sweeping:
         runner: Runner,
         reporter: Reporter,
         experiment: Experiment,
+        *,
         clock: Callable[[], float],
     ) -> None:
         self._port = port
@@ -243,9 +244,7 @@ def _with_run(cell: Cell, visit: _Visit, measured: Measured) -> Cell:
     if not measured.figures.requests:
         return given_up(cell, note or "None of its requests was answered.")
     if note:
-        cell = msgspec.structs.replace(
-            cell, notes=(*cell.notes, f"Run {visit.number + 1}: {note}")
-        )
+        cell = msgspec.structs.replace(cell, notes=(*cell.notes, f"Run {visit.number + 1}: {note}"))
     if visit.is_repeat:
         return _repeated(cell, visit.number, measured)
     return msgspec.structs.replace(
@@ -263,5 +262,8 @@ def _repeated(cell: Cell, number: int, measured: Measured) -> Cell:
         disturbed[number] = before + AGAIN
     else:
         runs[number], disturbed[number] = measured.figures, ""
-        notes = (*notes, f"Run {number + 1} was repeated at the end, for it was disturbed: {before}")
+        notes = (
+            *notes,
+            f"Run {number + 1} was repeated at the end, for it was disturbed: {before}",
+        )
     return msgspec.structs.replace(cell, runs=tuple(runs), disturbed=tuple(disturbed), notes=notes)

@@ -1,4 +1,4 @@
-"""What a sweep comes to: the best cell, those alike, and those worth a choice, in sentences. Pure."""
+"""What a sweep comes to: the best cell, those alike and those worth a choice, in words. Pure."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def sentences_of(cells: Sequence[Cell], measure: Measure) -> tuple[str, ...]:
     if not measured:
         return ()
     sentences = [_best_sentence(cells, measure)]
-    sentences += [
-        _best_sentence(cells, BY_FIGURE[key]) for key in _BESIDE if key != measure.key
-    ]
+    sentences += [_best_sentence(cells, BY_FIGURE[key]) for key in _BESIDE if key != measure.key]
     sentences += [_pareto_sentence(cells), _too_few_sentence(measured), _disturbed(measured)]
     return tuple(filter(None, sentences))
 

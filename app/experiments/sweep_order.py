@@ -33,9 +33,7 @@ def groups_of(configs: Sequence[EngineConfig]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(group) for group in groups)
 
 
-def order_of_round(
-    groups: Sequence[Sequence[int]], number: int, seed: int
-) -> tuple[int, ...]:
+def order_of_round(groups: Sequence[Sequence[int]], number: int, seed: int) -> tuple[int, ...]:
     """Places in the order in which round ``number`` (from 0) visits them."""
     # Seeded by text, which Python hashes the same on every machine.
     shuffle = random.Random(f"{seed}/{number // 2}")

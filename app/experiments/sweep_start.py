@@ -116,9 +116,9 @@ def sweep_of_words(
     base: EngineConfig,
     words: Sequence[str],
     workload: Workload,
-    measure: Measure,
     reporter: Reporter,
     *,
+    measure: Measure,
     rounds: int = 5,
     kept: Experiment | None = None,
     plan: Plan = plan_in_throwaway_process,
@@ -132,8 +132,8 @@ def sweep_of_words(
         base: The settings that do not vary, with the model.
         words: As ``grid_of`` reads them.
         workload: What is run.
-        measure: By what the best is chosen.
         reporter: Told how far it is, and of every run.
+        measure: By what the best is chosen.
         rounds: How often each combination is measured.
         kept: A sweep of the same words to go on with.
         plan: Plans a configuration.
@@ -147,9 +147,7 @@ def sweep_of_words(
     """
     grid = grid_of(base, words)
     Sweep(grid, measure, rounds).check()
-    preparing = Preparing(
-        port, reporter, workload, base.model_path, plan=plan, hashes=hashes
-    )
+    preparing = Preparing(port, reporter, workload, base.model_path, plan=plan, hashes=hashes)
     variants = rounds if any(cell.config.spec_types for cell in grid) else 1
     asked = Sweep(preparing.judged(grid, variants), measure, rounds, seed=workload.seed)
     subject = preparing.subject()

@@ -29,9 +29,7 @@ _MEMORY = "owned_bytes"
 _CHOICE = "◆"
 
 
-def sweep_lines(
-    experiment: Experiment, measure: Measure, *, explain: bool = False
-) -> list[str]:
+def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = False) -> list[str]:
     """All there is to say of a sweep.
 
     Args:
@@ -106,4 +104,6 @@ def _legend(cells: Sequence[Cell]) -> list[str]:
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:
-    return [line for cell in cells for note in cell.notes for line in wrapped(f"{cell.name}: {note}")]
+    return [
+        line for cell in cells for note in cell.notes for line in wrapped(f"{cell.name}: {note}")
+    ]

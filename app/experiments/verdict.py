@@ -60,7 +60,7 @@ class Verdict:
             return True
         if self.gain is None or self.outcome is Outcome.UNKNOWN:
             return False
-        return 1 - ALIKE_SHARE < self.gain.low and self.gain.high < 1 + ALIKE_SHARE
+        return self.gain.low > 1 - ALIKE_SHARE and self.gain.high < 1 + ALIKE_SHARE
 
 
 def verdict_of_pairs(
@@ -96,9 +96,7 @@ def running_verdict(
     if len(mine) < 2:
         return _too_few(len(mine), "pairs", 2, measure)
     gains = log_gains(theirs, mine, is_more_better=measure.is_more_better)
-    return _judged(
-        running_ratio(gains, level), measure, names, f"{len(mine)} pairs", "pairs"
-    )
+    return _judged(running_ratio(gains, level), measure, names, f"{len(mine)} pairs", "pairs")
 
 
 def verdict_of_runs(

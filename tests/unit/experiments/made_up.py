@@ -57,9 +57,7 @@ class Listener:
         kept_ones: Every experiment that was kept.
     """
 
-    def __init__(
-        self, stop: Callable[[], None] | None = None, after: int | None = None
-    ) -> None:
+    def __init__(self, stop: Callable[[], None] | None = None, after: int | None = None) -> None:
         self.told: list[tuple[float, str, float | None]] = []
         self.kept_ones: list[Experiment] = []
         self._stop = stop
@@ -110,7 +108,9 @@ def _plan(config: EngineConfig, *, fits: bool) -> MemoryPlan:
         batch_tok=config.batch_tok, ubatch_tok=config.ubatch_tok, threads=2, threads_batch=2,
         outputs_max=config.outputs_max,
     )  # fmt: skip
-    short = Problem(("slots",), "CUDA0 does not suffice: 9.0 GiB are needed, so 1.0 GiB are missing.")
+    short = Problem(
+        ("slots",), "CUDA0 does not suffice: 9.0 GiB are needed, so 1.0 GiB are missing."
+    )
     return MemoryPlan(
         BytesByUse(),
         (DeviceBytes("CUDA0", 1, 1, 1),),

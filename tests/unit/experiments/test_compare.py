@@ -114,9 +114,7 @@ def test_that_equal_settings_without_noise_end_it_early_too() -> None:
 
 def test_that_a_machine_that_slows_down_makes_no_difference_between_equals() -> None:
     def engine(config: EngineConfig) -> FakeEngine:
-        return FakeEngine(
-            step_s=lambda streams: 0.02, slowdown=lambda clock_s: 1 + 0.01 * clock_s
-        )
+        return FakeEngine(step_s=lambda streams: 0.02, slowdown=lambda clock_s: 1 + 0.01 * clock_s)
 
     experiment = compared(engine)
     assert experiment.conclusion[0].startswith("No difference in TPOT: ")
@@ -213,8 +211,7 @@ def test_that_each_run_is_kept_as_it_ends_and_progress_only_grows() -> None:
 
 def test_that_other_figures_are_told_beside_the_one_that_decides() -> None:
     def engine(config: EngineConfig) -> FakeEngine:
-        fast = replace(noisy(0.03, 0.02)(config), owned_bytes=int(config.threads) << 30)
-        return fast
+        return replace(noisy(0.03, 0.02)(config), owned_bytes=int(config.threads) << 30)
 
     experiment = compared(engine)
     beside = [plain(one) for one in experiment.conclusion[2:]]

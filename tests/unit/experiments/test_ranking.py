@@ -79,9 +79,7 @@ def test_that_skipped_cells_and_those_without_the_figure_are_not_ranked() -> Non
 
 
 def speeds(name: str, user: float, total: float, size_bytes: float) -> Cell:
-    return cell_of(
-        name, noisy(total), user_tok_s=noisy(user, 1), owned_bytes=[int(size_bytes)] * 5
-    )
+    return cell_of(name, noisy(total), user_tok_s=noisy(user, 1), owned_bytes=[int(size_bytes)] * 5)
 
 
 def test_that_cells_are_worth_a_choice_unless_another_beats_them_in_everything() -> None:

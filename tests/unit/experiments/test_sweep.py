@@ -12,11 +12,11 @@ from app.experiments.conditions import Conditions
 from app.experiments.experiment import Experiment, State
 from app.experiments.grid import GridCell, grid_of
 from app.experiments.measures import BY_FIGURE
+from app.experiments.measuring import Measured
 from app.experiments.play import Progressed
 from app.experiments.port import EnginePort
 from app.experiments.ranking import ranking_of
 from app.experiments.runner import Runner
-from app.experiments.measuring import Measured
 from app.experiments.sweep import AGAIN, Sweep, sweep
 from app.experiments.sweep_resume import begun, resumed
 from engine_bridge.protocol import Applied, Generate
@@ -130,9 +130,7 @@ def test_that_each_run_is_kept_as_it_ends_and_progress_only_grows() -> None:
 def drifting(config: EngineConfig) -> FakeEngine:
     """Settings 4 % apart, on a machine that slows down by half a per cent a second."""
     step_s = {1: 0.0216, 2: 0.0208, 3: 0.0200, 4: 0.0212, 5: 0.0204}[int(config.threads)]
-    return FakeEngine(
-        step_s=lambda streams: step_s, slowdown=lambda clock_s: 1 + 0.005 * clock_s
-    )
+    return FakeEngine(step_s=lambda streams: step_s, slowdown=lambda clock_s: 1 + 0.005 * clock_s)
 
 
 def test_that_a_machine_that_slows_down_does_not_change_the_ranking() -> None:
@@ -314,8 +312,8 @@ def test_that_other_words_or_another_workload_are_refused() -> None:
     kept = swept(asked)
     with pytest.raises(DomainError, match="other combinations: threads=1; threads=2"):
         resumed(kept, asked_of("threads=1,3"), SUBJECT, SMALL)
+    other = msgspec.structs.replace(SMALL, requests=6)
     with pytest.raises(DomainError, match="another workload"):
-        other = msgspec.structs.replace(SMALL, requests=6)
         resumed(kept, asked, SUBJECT, other)
     bench = msgspec.structs.replace(kept, kind="bench")
     with pytest.raises(DomainError, match="is no sweep but a bench"):
@@ -336,10 +334,10 @@ def test_that_conditions_are_watched_in_every_run() -> None:
 
     def watch(pid: int) -> Conditions:
         opened.append(pid)
-        return small_runner()._watch(pid)  # noqa: SLF001 - the still one
+        return small_runner()._watch(pid)
 
     runner = small_runner()
-    runner._watch = watch  # noqa: SLF001
+    runner._watch = watch
     port = FakePort(by_threads, pid=77)
     swept(asked_of("threads=1,2", rounds=2), runner=runner, port=port)
     assert opened == [77] * 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from app.experiments.grid import grid_of
 from app.experiments.sweep_order import groups_of, order_of_round
 from engine_bridge.settings.config import EngineConfig
@@ -49,5 +51,5 @@ def test_that_a_round_enters_each_group_once() -> None:
     for number in range(8):
         order = order_of_round(groups, number, seed=5)
         homes = [next(at for at, group in enumerate(groups) if place in group) for place in order]
-        changes = sum(before != after for before, after in zip(homes, homes[1:], strict=False))
+        changes = sum(before != after for before, after in pairwise(homes))
         assert changes == len(groups) - 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from app.experiments.compare import Comparison
-from app.experiments.experiment import Cell, Experiment, State
+from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.grid import Plan
 from app.experiments.lengths import Fixed
 from app.experiments.measures import BY_FIGURE
@@ -21,6 +19,7 @@ from app.experiments.sweep_table import sweep_lines
 from app.experiments.tables import WIDTH
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_error import WorkloadError
+from app.planning import PlanAnswer
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from tests.tiny_model import write_tiny_llama
@@ -43,9 +42,7 @@ def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def by_slots(config: EngineConfig) -> FakeEngine:
     """More slots are faster in total and slower for each."""
-    return FakeEngine(
-        step_s=lambda streams: 0.02 + 0.004 * streams, owned_bytes=config.slots << 30
-    )
+    return FakeEngine(step_s=lambda streams: 0.02 + 0.004 * streams, owned_bytes=config.slots << 30)
 
 
 def swept(
@@ -64,8 +61,8 @@ def swept(
         EngineConfig(model_path=str(model_path)),
         words,
         workload,
-        _TOTAL,
         listener or Listener(),
+        measure=_TOTAL,
         rounds=rounds,
         kept=kept,
         plan=plan,
@@ -78,9 +75,7 @@ def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_
     model_path: Path,
 ) -> None:
     workload = msgspec.structs.replace(SMALL, users=4, requests=8)
-    experiment = swept(
-        model_path, ["slots=1,2,4,8"], plan=plan_up_to(4), workload=workload
-    )
+    experiment = swept(model_path, ["slots=1,2,4,8"], plan=plan_up_to(4), workload=workload)
     assert experiment.state is State.DONE
     assert experiment.title.endswith("small, sweep of 4 combinations")
     assert len(experiment.subject.model_sha256) == 64
@@ -109,9 +104,7 @@ def test_that_a_figure_beyond_the_usual_has_a_column_of_its_own(model_path: Path
 
 def test_that_a_sweep_of_words_can_be_gone_on_with(model_path: Path) -> None:
     port = FakePort(by_slots)
-    stopped = swept(
-        model_path, ["slots=1,2"], port=port, listener=Listener(port.stop, 3), rounds=5
-    )
+    stopped = swept(model_path, ["slots=1,2"], port=port, listener=Listener(port.stop, 3), rounds=5)
     assert stopped.state is State.STOPPED
     whole = swept(model_path, ["slots=1,2"], kept=stopped)
     assert [len(cell.runs) for cell in whole.cells] == [5, 5]
@@ -129,9 +122,7 @@ def test_that_a_file_that_is_no_model_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_that_a_workload_no_cell_can_hold_is_a_sentence(model_path: Path) -> None:
-    long = Workload(
-        name="long", material=Material.PROSE, prompt_tok=Fixed(5000), requests=1
-    )
+    long = Workload(name="long", material=Material.PROSE, prompt_tok=Fixed(5000), requests=1)
     with pytest.raises(DomainError) as refused:
         swept(model_path, ["slots=1,2"], workload=long)
     assert str(refused.value).startswith("None of these combinations can run: ")
@@ -152,7 +143,7 @@ def test_that_a_stop_while_planning_ends_it(model_path: Path) -> None:
     port = FakePort(by_slots)
     planned: list[EngineConfig] = []
 
-    def plan(config: EngineConfig):  # type: ignore[no-untyped-def]
+    def plan(config: EngineConfig) -> PlanAnswer:
         planned.append(config)
         port.stop()
         return plan_that_fits(config)
@@ -208,6 +199,4 @@ def test_that_marks_and_disturbances_are_in_the_table() -> None:
 
 
 def _one_of(cell: Cell) -> Experiment:
-    from app.experiments.experiment import Kind, Subject  # noqa: PLC0415
-
     return Experiment("k", Kind.SWEEP, "2026", State.DONE, "A sweep", Subject(), cells=(cell,))

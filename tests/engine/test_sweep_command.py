@@ -1,0 +1,122 @@
+"""``tunedeck sweep`` and ``compare`` as they are typed, on a real engine with a tiny model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.experiments.experiment import Experiment, Kind, State
+
+pytestmark = pytest.mark.engine
+
+_ROOT = Path(__file__).resolve().parents[2]
+_WORK = ("prompt_tok=48", "answer_tok=12", "requests=4", "users=2")
+_TIMEOUT_S = 120.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A user who has kept nothing yet."""
+    names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    return os.environ | {name: str(tmp_path / name.lower()) for name in names}
+
+
+def words(command: str, model: Path, *more: str) -> list[str]:
+    """The command line of small work."""
+    work = [word for value in _WORK for word in ("--set-workload", value)]
+    return [
+        sys.executable, "-m", "app", command, str(model), "--workload", "batch", *work,
+        "--set", "threads=1", *more,
+    ]  # fmt: skip
+
+
+def typed(
+    environment: dict[str, str], command: str, model: Path, *more: str
+) -> subprocess.CompletedProcess[str]:
+    """Type it and wait."""
+    return subprocess.run(
+        words(command, model, *more), cwd=_ROOT, env=environment, capture_output=True, text=True,
+        timeout=_TIMEOUT_S, check=False,
+    )  # fmt: skip
+
+
+def test_that_a_sweep_measures_skips_and_is_kept(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    done = typed(
+        environment, "sweep", tiny_chat_path, "--vary", "slots=1,2", "--vary",
+        "flash_attn=auto,off", "--vary", "cache_type_v=f16,q8_0", "--rounds", "2", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    experiment = msgspec.json.decode(done.stdout, type=Experiment)
+    assert (experiment.kind, experiment.state) == (Kind.SWEEP, State.DONE)
+    skipped = [cell.name for cell in experiment.cells if cell.skipped]
+    assert skipped == [
+        "slots=1, flash_attn=off, cache_type_v=q8_0",
+        "slots=2, flash_attn=off, cache_type_v=q8_0",
+    ]
+    assert all("needs flash attention" in cell.skipped for cell in experiment.cells if cell.skipped)
+    for cell in experiment.cells:
+        if not cell.skipped:
+            assert len(cell.runs) == 2
+            assert all((run.new_tok, run.failed) == (48, 0) for run in cell.runs)
+            assert all((run.total_tok_s or 0) > 0 for run in cell.runs)
+    assert experiment.conclusion[0].startswith("Best in total throughput: slots=")
+
+
+def test_that_a_sweep_stopped_by_ctrl_c_is_gone_on_with_by_its_key(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    asked = ("--vary", "slots=1,2", "--rounds", "5", "--json")
+    process = subprocess.Popen(
+        words("sweep", tiny_chat_path, *asked), cwd=_ROOT, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "Round 2 of 5" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=_TIMEOUT_S)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    stopped = msgspec.json.decode(out, type=Experiment)
+    assert stopped.state is State.STOPPED
+    before = {cell.name: cell.runs for cell in stopped.cells}
+    assert 2 <= sum(map(len, before.values())) < 10
+    done = typed(environment, "sweep", tiny_chat_path, *asked, "--resume", stopped.key)
+    assert done.returncode == 0, done.stderr
+    whole = msgspec.json.decode(done.stdout, type=Experiment)
+    assert (whole.key, whole.state) == (stopped.key, State.DONE)
+    for cell in whole.cells:
+        assert len(cell.runs) == 5
+        assert cell.runs[: len(before[cell.name])] == before[cell.name]
+    refused = typed(
+        environment, "sweep", tiny_chat_path, "--vary", "slots=1,4", "--resume", stopped.key
+    )
+    assert refused.returncode == 1
+    assert "measured other combinations" in refused.stderr
+
+
+def test_that_two_settings_are_compared_in_a_sentence(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    done = typed(
+        environment, "compare", tiny_chat_path, "--a", "slots=1", "--b", "slots=2", "--pairs", "4",
+        "--by", "total_tok_s",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "A: slots=1" in done.stdout
+    assert "B: slots=2" in done.stdout
+    assert any(
+        words in done.stdout for words in ("total throughput (", "No difference in", "too few")
+    )
+    assert "Traceback" not in done.stderr
