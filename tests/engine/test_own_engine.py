@@ -26,9 +26,11 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[OwnEngine]:
-    """An engine that lives through the tests of this file."""
+def engine(tiny_chat_path: Path) -> Iterator[OwnEngine]:
+    """An engine that lives through the tests of this file, with all its helpers."""
     with OwnEngine(awaits_peak=False) as running:
+        running.apply(tiny_config(tiny_chat_path))
+        play(running, scripts(1, 1))
         yield running
 
 
@@ -61,8 +63,12 @@ def test_that_users_share_the_engine(engine: OwnEngine, config: EngineConfig) ->
         assert request.step_s[0] == pytest.approx(request.sent_s + request.timing.ttft_s, abs=0.5)
         assert request.step_s[0] > request.sent_s
         assert all(first < second for first, second in pairwise(request.step_s))
-        # A second turn finds the first one in its slot.
-        assert request.turn == 0 or request.timing.reused_tok > request.timing.prompt_tok / 2
+    # A second turn finds the first one in its slot, or in the host.
+    first_tok = {r.script: r.timing.prompt_tok for r in record.requests if r.timing and not r.turn}
+    second = [r for r in record.requests if r.turn == 1]
+    assert all(
+        r.timing is not None and r.timing.reused_tok >= 0.9 * first_tok[r.script] for r in second
+    )
     assert sum(work.delivered_tok for work in record.work) == 12 * 24
     assert record.duration_s == pytest.approx(max(r.step_s[-1] for r in record.requests), abs=0.01)
     assert record.owned_bytes > 1 << 20
@@ -76,14 +82,14 @@ def test_that_a_run_finds_nothing_of_the_run_before(
 ) -> None:
     engine.apply(config)
     assert config.cache_ram_mib > 0
-    records = [play(engine, scripts(4), users=2) for _ in range(2)]
+    records = [play(engine, scripts(3, 8), users=2) for _ in range(2)]
     first = [
         [r.timing.reused_tok for r in each.requests if r.timing and not r.turn] for each in records
     ]
     assert max(first[0] + first[1]) < 32  # the template's beginning
     assert records[1].disturbances == ()
-    assert reused(play(engine, scripts(4), users=2, keeps_caches=True)) < reused(
-        play(engine, scripts(4), users=2, keeps_caches=True)
+    assert reused(play(engine, scripts(3, 8), users=2, keeps_caches=True)) < reused(
+        play(engine, scripts(3, 8), users=2, keeps_caches=True)
     )
 
 
