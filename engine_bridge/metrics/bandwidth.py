@@ -5,6 +5,7 @@ Pure arithmetic; knows no engine and no hardware. Bytes are bytes, rates bytes p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -138,7 +139,10 @@ def bytes_per_step(
 
 def achieved_bytes_per_s(decode_bytes: float, decode_s: float) -> float | None:
     """Achieved bandwidth of decode steps, None where no such step ran."""
-    return decode_bytes / decode_s if decode_s > 0 and decode_bytes > 0 else None
+    if decode_s <= 0 or decode_bytes <= 0:
+        return None
+    achieved = decode_bytes / decode_s
+    return achieved if math.isfinite(achieved) else None
 
 
 def mbu(achieved: float | None, peak: float | None) -> float | None:
@@ -177,4 +181,4 @@ def effective_peak_bytes_per_s(parts: Iterable[tuple[float, float | None]]) -> f
     if not read or any(peak is None or peak <= 0 for _, peak in read):
         return None
     seconds = sum(size / peak for size, peak in read if peak)
-    return sum(size for size, _ in read) / seconds
+    return sum(size for size, _ in read) / seconds if seconds > 0 else None

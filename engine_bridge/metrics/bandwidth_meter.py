@@ -198,7 +198,7 @@ class BandwidthMeter:
         if event.decode_s >= _LONG_ENOUGH_S and step_bytes >= _BEYOND_CACHES_BYTES:
             self._note_best(achieved, end_s)
         for work in event.work:
-            if not work.is_prefill:
+            if not work.is_prefill and work.steps > 0:
                 self._kv_step_bytes = work.kv_bytes / work.steps
 
     def peak(self) -> Peak:

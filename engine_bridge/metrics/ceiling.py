@@ -122,7 +122,7 @@ def estimate_of(view: CeilingView) -> Estimate | None:
     nothing.
     """
     present = view.present
-    if present is None or present.total_tok_s <= 0:
+    if present is None or present.total_tok_s <= 0 or not (present.steps and present.streams):
         return None
     tokens = present.delivered_tok / present.steps / present.streams
     measured = tuple(work.streams for work in view.decoding)
@@ -139,7 +139,7 @@ def estimate_of(view: CeilingView) -> Estimate | None:
     limit = tokens / each_s
     compute_s = view.compute_step_s
     binds_from = None
-    if compute_s is not None:
+    if compute_s:
         each_compute_s = compute_s / present.streams
         limit = min(limit, tokens / each_compute_s)
         total = min(total, limit)
@@ -159,4 +159,4 @@ def _line_of_one(view: CeilingView, present: StepWork) -> tuple[float, float] | 
     if view.peak.bytes_per_s:
         each_s += present.kv_bytes / present.steps / present.streams / view.peak.bytes_per_s
     first_s = present.step_s - each_s * (present.streams - 1)
-    return (first_s, each_s) if first_s > 0 else None
+    return (first_s, each_s) if first_s > 0 and each_s > 0 else None

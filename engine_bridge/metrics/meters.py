@@ -21,6 +21,7 @@ from engine_bridge.metrics.ghost import NO_GHOST, Ghost
 from engine_bridge.metrics.memory_meter import MemoryMeter, MemoryView
 from engine_bridge.metrics.request_meter import RequestMeter, TtftView
 from engine_bridge.metrics.snapshot import MemorySnapshot
+from engine_bridge.metrics.sound_figures import sound, sound_plan
 from engine_bridge.metrics.step_log import StepLog
 from engine_bridge.metrics.stream_meter import StreamMeter, StreamSeries
 from engine_bridge.metrics.stretch import Stretch
@@ -156,15 +157,16 @@ class Meters:
         }
 
     def fold(self, event: Event, now_ns: int) -> None:
-        """Take an event of the engine; those that say nothing about figures are let pass.
+        """Take an event of the engine, as far as its figures can be true; others are let pass.
 
         Args:
             event: What the engine sent.
             now_ns: When it arrived, ``time.perf_counter_ns()``.
         """
         take = self._folds.get(type(event))
-        if take is not None:
-            take(event, now_ns)
+        known = None if take is None else sound(event, now_ns)
+        if take is not None and known is not None:
+            take(known, now_ns)
             self._note_time(now_ns)
 
     def note_sent(self, request_id: int, sent_ns: int) -> None:
@@ -186,7 +188,7 @@ class Meters:
 
     def note_plan(self, plan: MemoryPlan | None) -> None:
         """What the faders stand at would take; None where that is not known."""
-        self.memory.set_candidate(plan)
+        self.memory.set_candidate(None if plan is None else sound_plan(plan))
         self._note_change()
 
     def note_prediction(self, ttft: Ghost, tpot: Ghost) -> None:
@@ -314,11 +316,12 @@ class Meters:
         self.work.note_applied(self._applied, event)
         self._applied = event
         self.changes += 1
-        self.memory.set_applied(event.memory)
-        self.bandwidth.set_applied(event.memory, now_ns / 1e9)
+        memory = sound_plan(event.memory)
+        self.memory.set_applied(memory)
+        self.bandwidth.set_applied(memory, now_ns / 1e9)
 
     def _fold_plan_ready(self, event: PlanReady, now_ns: int) -> None:
-        self.memory.set_candidate(event.plan)
+        self.memory.set_candidate(sound_plan(event.plan))
         self.changes += 1
 
     def _fold_request_started(self, event: RequestStarted, now_ns: int) -> None:

@@ -38,7 +38,8 @@ _RESOLVED = ("threads", "threads_batch", "flash_attn")
 # A stored file may say anything.
 _Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 _Tokens: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=2**31)]
-_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+_MOST_COUNTED = 2**31
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST_COUNTED)]
 Work: TypeAlias = Literal["prefill", "decode"]
 
 
@@ -157,9 +158,9 @@ class Observations:
 def run_settings(config: EngineConfig, effective: EffectiveConfig) -> RunSettings:
     """What counts for speed of a configuration and of what the engine made of it."""
     return RunSettings(
-        threads=max(1, effective.threads),
-        threads_batch=max(1, effective.threads_batch),
-        ubatch_tok=max(1, effective.ubatch_tok),
+        threads=_counted(effective.threads),
+        threads_batch=_counted(effective.threads_batch),
+        ubatch_tok=_counted(effective.ubatch_tok),
         # What is left to the engine it uses wherever it can.
         flash_attn=effective.flash_attn != "off",
         cache_type_k=config.cache_type_k,
@@ -220,6 +221,11 @@ def machine_key(hello: Hello, cores: int) -> str:
     """
     devices = sorted((d.kind, d.backend, d.description, d.total >> 30) for d in hello.devices)
     return _short((devices, cores, hello.binding_version))
+
+
+def _counted(number: int) -> int:
+    """As a file may have it, whatever an engine says."""
+    return min(max(1, number), _MOST_COUNTED)
 
 
 def _short(says: object) -> str:

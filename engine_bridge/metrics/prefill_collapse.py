@@ -18,6 +18,8 @@ LEAST_TOK = 64
 _FACTOR = 3.0
 # Who takes layers from the GPU knows what it costs.
 _ASKED_FOR = {"n_gpu_layers", "devices"}
+# No prompt that counts is read faster, whatever an engine says.
+_LEAST_S = 1e-6
 # A GPU that computes the prompt is busy nearly all of the time.
 _AT_WORK = 0.5
 
@@ -96,7 +98,7 @@ class PrefillWatch:
         Returns:
             What became slow, each time anew; None where all is well, or too little is known.
         """
-        if self._now is None or computed_tok < LEAST_TOK or seconds <= 0:
+        if self._now is None or computed_tok < LEAST_TOK or seconds < _LEAST_S:
             return None
         self._now.speeds_tok_s.append(computed_tok / seconds)
         if busy is not None:
@@ -109,7 +111,7 @@ class PrefillWatch:
             return None
         was, is_now = before.applied, now.applied
         is_same_model = was.config.model_path == is_now.config.model_path
-        if not is_same_model or not (_lies_on_board(was) or _lies_on_board(is_now)):
+        if not is_same_model or not (lies_on_board(was) or lies_on_board(is_now)):
             return None
         layers = (was.effective.n_gpu_layers, is_now.effective.n_gpu_layers)
         busy = max(now.busy, default=None)
@@ -132,7 +134,7 @@ class PrefillWatch:
         )
 
 
-def _lies_on_board(applied: Applied) -> bool:
+def lies_on_board(applied: Applied) -> bool:
     """Whether anything of the model lies elsewhere than in main memory."""
     return any(
         device.needed > 0 for device in applied.memory.devices if not device.name.startswith("CPU")

@@ -207,7 +207,9 @@ class RequestMeter:
 
 
 def _between(begin_s: float | None, end_s: float | None) -> float | None:
-    return end_s - begin_s if begin_s is not None and end_s is not None else None
+    if begin_s is None or end_s is None or end_s < begin_s:
+        return None
+    return end_s - begin_s
 
 
 def request_lines(record: RequestRecord) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine_bridge.metrics.observations import Observation, RunSettings, run_settings
+from engine_bridge.metrics.sound_figures import sound
 from engine_bridge.protocol import (
     Applied,
     ContextShifted,
@@ -110,8 +111,9 @@ class RunObserver:
         Returns:
             What could be learnt with it, mostly nothing.
         """
+        known = sound(event)
         take = self._takes.get(type(event))
-        return () if take is None else tuple(take(event, now_s))
+        return () if take is None or known is None else tuple(take(known, now_s))
 
     # --- Events -------------------------------------------------------------------------
 
@@ -151,14 +153,14 @@ class RunObserver:
             return
         seconds = _first_token_s(event.timing)
         computed = event.timing.prompt_tok - event.timing.reused_tok
-        if self._settings is not None and seconds is not None and computed > 0:
+        if self._settings is not None and seconds and computed > 0:
             yield Observation(
                 "prefill", self._settings, seconds, computed, event.timing.reused_tok, at_s=now_s
             )
 
     def _take_steps(self, event: StepsMeasured, now_s: float) -> Iterator[Observation]:
         writing = [slot for slot in event.slots if slot.request_id is not None]
-        is_plain = 0 < event.steps == event.decode_steps and len(writing) == event.streams
+        is_plain = 0 < event.steps == event.decode_steps and 0 < len(writing) == event.streams
         if not is_plain:
             yield from self._ended(now_s)
             return

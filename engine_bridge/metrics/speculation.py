@@ -45,7 +45,9 @@ class TurnRun:
     @property
     def counts(self) -> bool:
         """Whether it was long enough to say something."""
-        return self.details.passes >= LEAST_PASSES and bool(self.details.tpot_s)
+        details = self.details
+        is_told = bool(details.tpot_s) and details.new_tok > 1
+        return is_told and details.passes >= LEAST_PASSES
 
     @property
     def pass_s(self) -> float:
@@ -111,7 +113,8 @@ class DraftFigures:
         for drafted, accepted in zip(self.drafted_at, self.accepted_at, strict=False):
             reached += min(held, drafted)
             held = accepted
-        return acceptance(reached, self.accepted_tok)
+        # A file may say that more was accepted than drafted.
+        return acceptance(reached, min(reached, self.accepted_tok))
 
     @property
     def expected_per_pass(self) -> float | None:
@@ -180,11 +183,15 @@ def figures_of(
     tpots = [run.details.tpot_s or 0.0 for run in drafted]
     plain = baseline_tpots(runs, config)
     passes = sum(run.details.passes for run in drafted)
+    drafted_at = _summed([run.details.drafted_at for run in drafted])
+    accepted_at = _summed([run.details.accepted_at for run in drafted])
+    # A position accepted nowhere may be missing.
+    accepted_at = (accepted_at + (0,) * len(drafted_at))[: len(drafted_at)]
     return DraftFigures(
         turns=len(drafted),
         passes=passes,
-        drafted_at=_summed([run.details.drafted_at for run in drafted]),
-        accepted_at=_summed([run.details.accepted_at for run in drafted]),
+        drafted_at=drafted_at,
+        accepted_at=accepted_at,
         tokens_per_pass=sum(run.details.new_tok - 1 for run in drafted) / passes,
         pass_s=median(run.pass_s for run in drafted),
         tpot_s=median(tpots),

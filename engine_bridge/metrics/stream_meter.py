@@ -116,6 +116,8 @@ class StreamMeter:
         if not step_s:
             return
         before_s = self._steps[-1][0] if self._steps else math.nan
+        if step_s[0] < before_s:
+            return  # no clock goes back
         self._log.add(self._answer, [before_s, *step_s[:-1]], step_s, step_tok)
         known = [before_s] if self._steps else []
         self._gaps_s.extend(itl_s([*known, *step_s]).tolist())

@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from engine_bridge.metrics.sound_figures import sound_timing
 from engine_bridge.protocol import RequestTiming
 
 # A stored file may say anything; a century is longer than any answer took.
@@ -96,6 +97,7 @@ def turn_details(
         arrived_ns: When the first text was in the window, its clock; 0 where none came.
         painted_ns: When that was painted, the window's clock; 0 where it was not seen.
     """
+    timing = sound_timing(timing)  # it is kept: a file with other figures could not be read
     pipe_s = paint_s = None
     if arrived_ns:
         # Two durations are compared, not two clocks.
@@ -103,8 +105,8 @@ def turn_details(
         if painted_ns:
             paint_s = max(0.0, (painted_ns - arrived_ns) / 1e9)
     return TurnDetails(
-        queue_s=max(0.0, timing.queue_s),
-        prefill_s=max(0.0, timing.prefill_s),
+        queue_s=timing.queue_s,
+        prefill_s=timing.prefill_s,
         new_tok=timing.new_tok,
         prompt_tok=timing.prompt_tok,
         reused_tok=timing.reused_tok,
