@@ -86,6 +86,7 @@ def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int])
         # Pictures need no screen: the same window, drawn into memory.
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = application()
+    garbage = Garbage(app)
     # A tour shows conversations of its own and leaves nothing behind.
     with tempfile.TemporaryDirectory(prefix="tunedeck-tour-") as folder:
         desk = Desk(EngineConfig(), store=ConversationStore(Path(folder)))
@@ -96,7 +97,9 @@ def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int])
         tour.finished.connect(app.exit)
         desk.open()
         tour.start()
-        return app.exec()
+        status = app.exec()
+        garbage.give_back()
+        return status
 
 
 def application() -> QApplication:

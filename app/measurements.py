@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 from app.storage.measurement_store import Found, MeasurementStore
 from app.storage.storage_error import StorageError
 from app.worker import Worker
-from engine_bridge.metrics.observations import Observations, machine_key, model_key
+from engine_bridge.metrics.observations import Observation, Observations, machine_key, model_key
 from engine_bridge.metrics.prediction import Predictor
 from engine_bridge.metrics.run_observer import RunObserver
 from engine_bridge.metrics.step_cost import ModelSize
@@ -84,7 +84,7 @@ class Measurements(QObject):
         """
         if self._is_stale and not self._is_fitting and self._size is not None:
             self._is_stale, self._is_fitting = False, True
-            fit = partial(Predictor, self._known.all(), self._size, os.cpu_count())
+            fit = partial(_fitted, self._known.all(), self._size)
             self._worker.do(fit, then=partial(self._on_fitted, self._model))
         return self._predictor
 
@@ -152,11 +152,13 @@ class Measurements(QObject):
         self._is_stale = True
         self.changed.emit()
 
-    def _on_fitted(self, model: str, predictor: Predictor) -> None:
+    def _on_fitted(self, model: str, found: Predictor | Exception) -> None:
         self._is_fitting = False
-        if model == self._model:
-            self._predictor = predictor
+        if isinstance(found, Predictor) and model == self._model:
+            self._predictor = found
         self.changed.emit()
+        if isinstance(found, Exception):
+            raise found  # what predicted before goes on; the next measurement is another try
 
     def _save(self) -> None:
         self._worker.do(self._writing(), failed=self.noted.emit)
@@ -166,6 +168,14 @@ class Measurements(QObject):
         if self._store is None:
             return _nothing
         return partial(self._store.write, self._machine, self._model, self._known.all())
+
+
+def _fitted(known: tuple[Observation, ...], size: ModelSize) -> Predictor | Exception:
+    """What predicts, or the fault that kept it from being made: whoever waits must hear of it."""
+    try:
+        return Predictor(known, size, os.cpu_count())
+    except Exception as error:
+        return error
 
 
 def _nothing() -> None:

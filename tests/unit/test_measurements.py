@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
+from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
 
 from app.measurements import Measurements
@@ -204,6 +205,29 @@ def test_that_models_are_not_mixed(make: Make, client: FakeClient, qtbot: QtBot)
     load(client, "other")
     assert measurements.predictor() is None
     assert isinstance(asked(measurements, qtbot).prefill(PLAIN, 800), Unmeasured)
+
+
+def test_that_a_fit_that_fails_is_told_and_the_next_measurement_is_another_try(
+    make: Make, client: FakeClient, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measurements = make()
+    client.event_received.emit(HELLO)
+    load(client)
+    tries: list[int] = []
+
+    def fail(_self: Predictor, *_: object) -> None:
+        tries.append(1)
+        raise ValueError("no such fit")
+
+    with monkeypatch.context() as patched, capture_exceptions() as raised:
+        patched.setattr(Predictor, "__init__", fail)
+        assert measurements.predictor() is None
+        qtbot.waitUntil(lambda: bool(raised), timeout=PATIENCE_MS)
+        assert measurements.predictor() is None
+    assert [str(found[1]) for found in raised] == ["no such fit"]
+    assert len(tries) == 1
+    read_alone(client)
+    assert prefill_s(asked(measurements, qtbot)) == pytest.approx(2.0, rel=0.05)
 
 
 def test_that_a_damaged_file_is_noted(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import main
 from app.garbage import Garbage
 
 
@@ -71,4 +75,36 @@ def test_that_python_collects_by_itself_again_afterwards(qapp: QApplication) -> 
     found.give_back()
     assert gc.isenabled()
     found.deleteLater()
+    gc.disable()
+
+
+class _Look(QObject):
+    """Stands for a tour: looks whether Python collects by itself, and is done."""
+
+    finished = Signal(int)
+    collects: ClassVar[list[bool]] = []
+
+    def __init__(self, window: QWidget, out: Path, model: str | None) -> None:
+        super().__init__(window)
+
+    def start(self) -> None:
+        self.collects.append(gc.isenabled())
+        QTimer.singleShot(0, self, lambda: self.finished.emit(3))
+
+
+def test_that_a_tour_collects_in_the_gui_thread_too(
+    qapp: QApplication, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    monkeypatch.setattr(main, "application", lambda: qapp)
+    monkeypatch.setattr(main, "Desk", lambda *_, **__: SimpleNamespace(open=lambda: None))
+    monkeypatch.setattr(main, "_dressed_window", lambda *_: window)
+    monkeypatch.setattr(main, "Tour", _Look)
+    gc.enable()
+    assert main.run_tour(tmp_path, model=None, theme="dark", size=(200, 100)) == 3
+    assert _Look.collects == [False]
+    assert gc.isenabled()
+    for found in qapp.findChildren(Garbage):
+        found.deleteLater()
     gc.disable()
