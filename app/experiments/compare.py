@@ -26,7 +26,6 @@ from app.experiments.port import EnginePort, PortError, StoppedError
 from app.experiments.ranking import values_of
 from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner
-from app.experiments.spread import LEVEL
 from app.experiments.verdict import NAMES, Outcome, Verdict, running_verdict
 from app.experiments.workload import Workload
 from app.experiments.workload_file import kept_json
@@ -37,8 +36,9 @@ from engine_bridge.settings.domain import DomainError
 LEAST_PAIRS = 4
 """Fewer pairs bear any difference, whatever they show: their interval has no end."""
 MOST_PAIRS = 200
-# What is told beside the figure that decides. Each has its share of the 5 %.
+# What is told beside the figure that decides.
 _BESIDE = ("ttft_s", "tpot_s", "prefill_tok_s", "total_tok_s", "owned_bytes")
+_BESIDE_SENTENCE = "Beside it, each with 95 % for itself, so that one of many may mislead:"
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,13 @@ def compare(
     return _Comparing(port, asked, runner, reporter, experiment, clock=clock).run()
 
 
-def verdict_of(cells: Sequence[Cell], measure: Measure, level: float = LEVEL) -> Verdict:
+def verdict_of(cells: Sequence[Cell], measure: Measure) -> Verdict:
     """What the pairs so far say: the quiet ones, or all where most were disturbed."""
     first, second = cells
     mine, theirs = values_of(first, measure), values_of(second, measure)
     for number in _disturbed_pairs(cells) if not _is_restless(cells) else ():
         mine[number] = None
-    return running_verdict(mine, theirs, measure, level=level)
+    return running_verdict(mine, theirs, measure)
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -267,10 +267,10 @@ class _Comparing:
 def conclusion_of(cells: Sequence[Cell], measure: Measure, ending: str) -> tuple[str, ...]:
     """The verdict, why it ended there, and what else can be told of the pairs."""
     others = [BY_FIGURE[key] for key in _BESIDE if key != measure.key]
-    level = 1 - (1 - LEVEL) / len(others)
-    beside = [verdict_of(cells, other, level) for other in others]
+    verdicts = [verdict_of(cells, other) for other in others]
+    beside = [one.sentence for one in verdicts if one.outcome is not Outcome.UNKNOWN]
     sentences = [verdict_of(cells, measure).sentence, ending, _disturbance(cells)]
-    sentences += [one.sentence for one in beside if one.outcome is not Outcome.UNKNOWN]
+    sentences += [_BESIDE_SENTENCE, *beside] if beside else []
     return tuple(filter(None, sentences))
 
 

@@ -206,7 +206,7 @@ def running_ratio(gains: NDArray[np.float64], level: float = LEVEL) -> Ratio:
     t = math.inf
     if bound < grown:
         t = math.sqrt((pairs - 1) * (bound - 1) / (1 - bound / grown))
-    width = error * t if error > 0 else 0.0
+    width = error * t if math.isfinite(t) else math.inf
     return _exponent(value, value - width, value + width, pairs, spread_of(gains))
 
 

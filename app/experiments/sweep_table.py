@@ -12,6 +12,7 @@ from app.experiments.sweep_conclusion import PARETO
 from app.experiments.tables import (
     DISTURBED,
     NO_VALUE,
+    WIDTH,
     Scale,
     common_scale,
     definition_lines,
@@ -59,18 +60,28 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
 
 
 def _table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
-    """The names stand last, for they are as long as they are."""
+    """The names stand last, or each above its figures where they are too long for that."""
     shown = [(BY_FIGURE[key], common_scale(BY_FIGURE[key], cells)) for key in keys]
     head = [""]
     for measure, scale in shown:
         head += [f"{_short(measure)} {scale.unit}".rstrip()]
         head += [] if measure.key == _MEMORY else ["between"]
+    head += ["runs"]
     rows = [_row(cell, shown) for cell in cells]
-    return text_table([*head, "runs", ""], rows, left=(0, len(head) + 1))
+    names = [cell.name + f" {DISTURBED}" * any(cell.disturbed) for cell in cells]
+    beside = [[*row, name] for row, name in zip(rows, names, strict=True)]
+    table = text_table([*head, ""], beside, left=(0, len(head)))
+    if max(map(len, table)) <= WIDTH:
+        return table
+    first, *figures = text_table(head, rows)
+    lines = [first]
+    for name, line in zip(names, figures, strict=True):
+        lines += [*wrapped(name), line]
+    return lines
 
 
 def _short(measure: Measure) -> str:
-    return {"user_tok_s": "Per user", "total_tok_s": "Total", _MEMORY: "Memory"}.get(
+    return {"user_tok_s": "User", "total_tok_s": "Total", _MEMORY: "Memory"}.get(
         measure.key, label_of(measure)
     )
 
@@ -81,8 +92,7 @@ def _row(cell: Cell, shown: Sequence[tuple[Measure, Scale]]) -> list[str]:
         short = summary(values_of(cell, measure))
         row += [NO_VALUE if short is None else scale.text(short.median)]
         row += [] if measure.key == _MEMORY else [_interval(short, scale)]
-    mark = f" {DISTURBED}" if any(cell.disturbed) else ""
-    return [*row, str(len(cell.runs)), cell.name + mark]
+    return [*row, str(len(cell.runs))]
 
 
 def _interval(short: Summary | None, scale: Scale) -> str:

@@ -14,7 +14,6 @@ from enum import StrEnum
 from app.experiments.measures import Measure, Unit
 from app.experiments.spread import (
     LEAST_RUNS,
-    LEVEL,
     Ratio,
     log_gains,
     ratio,
@@ -89,14 +88,13 @@ def running_verdict(
     second: Sequence[float | None],
     measure: Measure,
     names: tuple[str, str] = NAMES,
-    level: float = LEVEL,
 ) -> Verdict:
     """Judge pairs as they come; may be asked after every one of them. See ``running_ratio``."""
     mine, theirs = _pairs(first, second)
     if len(mine) < 2:
         return _too_few(len(mine), "pairs", 2, measure)
     gains = log_gains(theirs, mine, is_more_better=measure.is_more_better)
-    return _judged(running_ratio(gains, level), measure, names, f"{len(mine)} pairs", "pairs")
+    return _judged(running_ratio(gains), measure, names, f"{len(mine)} pairs", "pairs")
 
 
 def verdict_of_runs(

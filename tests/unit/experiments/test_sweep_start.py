@@ -83,7 +83,7 @@ def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_
     lines = sweep_lines(experiment, _TOTAL)
     assert max(map(len, lines)) <= WIDTH
     text = "\n".join(lines)
-    assert "Per user tok/s" in text
+    assert "User tok/s" in text
     assert "Total tok/s" in text
     assert "Memory GiB" in text
     assert "Best in total throughput: slots=4 (" in text

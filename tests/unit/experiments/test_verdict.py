@@ -27,7 +27,9 @@ def test_that_a_clear_difference_is_told_with_its_interval_and_pairs() -> None:
     first = [0.0224 * noise for noise in _NOISE]
     verdict = verdict_of_pairs(first, [0.020] * 7, _TPOT)
     assert verdict.outcome is Outcome.BETTER
-    assert plain(verdict.sentence) == "B is 12 % faster than A in TPOT (between 11 and 13 %, 7 pairs)."
+    assert (
+        plain(verdict.sentence) == "B is 12 % faster than A in TPOT (between 11 and 13 %, 7 pairs)."
+    )
 
 
 def test_that_a_rate_that_falls_is_slower_and_names_are_those_given() -> None:
