@@ -1,0 +1,159 @@
+"""Workloads as words of a command line, and in words for the reader."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.experiments.lengths import Lengths, lengths_of
+from app.experiments.presets import preset_workload
+from app.experiments.workload import LIMIT_USERS, Material, Workload
+from app.experiments.workload_error import WorkloadError
+from app.experiments.workload_file import read_workload
+
+_NONE = ("", "none")
+
+
+def workload_of(words: Sequence[str]) -> Workload:
+    """A workload from a preset or a file and what is to be changed in it.
+
+    Args:
+        words: The name of a preset, or the path of a JSON file (it ends in ``.json`` or has a
+            folder in it), then any ``key=value``.
+
+    Raises:
+        WorkloadError: If there is no such workload, or it cannot be used.
+    """
+    name, *changes = words
+    is_file = name.lower().endswith(".json") or len(Path(name).parts) > 1
+    base = read_workload(Path(name).expanduser()) if is_file else preset_workload(name)
+    return changed(base, changes)
+
+
+def changed(base: Workload, words: Sequence[str]) -> Workload:
+    """``base`` with other values.
+
+    Where ``requests`` is not given, each user keeps as many conversations as in ``base``. A
+    ``text_path`` makes the prompts of that text; ``material=file`` need not be said.
+
+    Args:
+        base: A workload without problems.
+        words: ``key=value``; the last word for a key counts.
+
+    Raises:
+        WorkloadError: For a word that is none, or values that cannot be used.
+    """
+    values: dict[str, object] = {}
+    for word in words:
+        key, found, text = word.partition("=")
+        key = key.strip()
+        if not found:
+            raise WorkloadError(f"--set-workload takes key=value; {word!r} has no '='.")
+        read = _READERS.get(key)
+        if read is None:
+            near = difflib.get_close_matches(key, _READERS, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(_READERS)}."
+            raise WorkloadError(f"A workload has no {key!r}. {hint}")
+        values[key] = read(key, text.strip())
+    if values.get("text_path"):
+        values.setdefault("material", Material.FILE)
+    workload = msgspec.structs.replace(base, **values)
+    if "requests" not in values and 1 <= workload.users <= LIMIT_USERS and workload.turns > 0:
+        per_user = base.conversations / base.users
+        requests = round(per_user * workload.users) * workload.turns
+        workload = msgspec.structs.replace(workload, requests=requests)
+    workload.check()
+    return workload
+
+
+def summary(workload: Workload) -> str:
+    """A workload in one line."""
+    parts = [_arrival(workload)]
+    if workload.recording is not None:
+        parts.append(f"“{workload.recording.title}” replayed")
+    else:
+        parts.append(f"prompts of {workload.prompt_tok.words}")
+        if workload.later_tok is not None:
+            parts.append(f"later ones of {workload.later_tok.words}")
+        parts.append(f"answers of {workload.answer_tok.words}")
+    parts.append(f"{_count(workload.requests, 'request')} of {_count(workload.turns, 'turn')}")
+    if workload.prefix_tok and workload.recording is None:
+        parts.append(f"{workload.prefix_tok:,} tokens in common ({workload.prefix_share:.0%})")
+    for name, limit_s in (("TTFT", workload.ttft_slo_s), ("TPOT", workload.tpot_slo_s)):
+        if limit_s is not None:
+            parts.append(f"{name} at most {limit_s:g} s")
+    return f"{workload.name}: {', '.join(parts)}"
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _arrival(workload: Workload) -> str:
+    if workload.rate_req_s is not None:
+        return f"{workload.rate_req_s:g} requests a second (Poisson)"
+    users = _count(workload.users, "user")
+    return f"{users} with pauses of {workload.think_s:g} s" if workload.think_s else users
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _whole(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise WorkloadError(f"{key} takes a whole number; got {text!r}.") from None
+
+
+def _number(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise WorkloadError(f"{key} takes a number; got {text!r}.") from None
+
+
+def _number_or_none(key: str, text: str) -> float | None:
+    return None if text.lower() in _NONE else _number(key, text)
+
+
+def _lengths_or_none(key: str, text: str) -> Lengths | None:
+    return None if text.lower() in _NONE else lengths_of(key, text)
+
+
+def _material(key: str, text: str) -> Material:
+    # A conversation cannot be named by a word.
+    choices = [str(each) for each in Material if each is not Material.CONVERSATION]
+    if text not in choices:
+        raise WorkloadError(f"{key} takes one of {', '.join(choices)}; got {text!r}.")
+    return Material(text)
+
+
+def _path(_key: str, text: str) -> str:
+    return str(Path(text).expanduser().absolute()) if text else ""
+
+
+def _word(_key: str, text: str) -> str:
+    return text
+
+
+_READERS: Mapping[str, Callable[[str, str], object]] = {
+    "name": _word,
+    "material": _material,
+    "prompt_tok": lengths_of,
+    "answer_tok": lengths_of,
+    "later_tok": _lengths_or_none,
+    "turns": _whole,
+    "requests": _whole,
+    "prefix_share": _number,
+    "users": _whole,
+    "think_s": _number,
+    "rate_req_s": _number_or_none,
+    "ttft_slo_s": _number_or_none,
+    "tpot_slo_s": _number_or_none,
+    "seed": _whole,
+    "text_path": _path,
+}
