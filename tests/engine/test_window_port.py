@@ -201,8 +201,9 @@ def test_that_a_stop_leaves_an_idle_engine_with_the_user_s_settings(window: Wind
     assert window.config == users
     assert window.client.state is EngineState.READY
     # The next experiment takes up where this one ended, with numbers of its own.
+    last = port.next_id()
     again = window.port()
-    assert again.next_id() > port.next_id()
+    assert again.next_id() > last
 
     def next_experiment() -> RunRecord:
         record = play(again, scripts(1))
@@ -285,6 +286,31 @@ def test_that_settings_changed_by_the_user_end_the_experiment(window: Window) ->
     with pytest.raises(PortError, match="changed in the window"):
         window.run(experiment)
     assert window.config == users
+
+
+def test_that_a_model_opened_by_the_user_ends_the_experiment_and_stays(
+    window: Window, tiny_path: Path
+) -> None:
+    users = window.config
+    port = window.port()
+
+    def interfere(event: Event) -> None:
+        if isinstance(event, TokensDelivered):
+            window.client.event_received.disconnect(interfere)
+            window.session.load(str(tiny_path))
+
+    window.client.event_received.connect(interfere)
+
+    def experiment() -> None:
+        try:
+            port.apply(users.with_values({"slots": 2}))
+            play(port, scripts(60, 200))
+        finally:
+            port.close()
+
+    with pytest.raises(PortError, match="changed in the window"):
+        window.run(experiment)
+    assert window.config == users.with_values({"model_path": str(tiny_path)})
 
 
 def test_that_a_window_that_closes_waits_for_no_experiment(window: Window) -> None:
