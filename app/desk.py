@@ -23,6 +23,7 @@ from engine_bridge.client import EngineClient
 from engine_bridge.hardware.machine import Sampler
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.board_activity import BoardActivity
+from engine_bridge.metrics.core_crowding import CoreUse
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.protocol import Event, Hello, RequestFinished
 from engine_bridge.settings.config import EngineConfig
@@ -136,6 +137,11 @@ class Desk(QObject):
     def is_open(self) -> bool:
         """Whether it was opened and is not closed yet."""
         return self._is_open
+
+    @property
+    def core_use(self) -> CoreUse | None:
+        """Whose work kept the cores busy over the last second; None where unknown."""
+        return self._sampler.core_use
 
     @property
     def idle_cores(self) -> float | None:

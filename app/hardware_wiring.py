@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
+from app.crowd_wiring import CrowdWiring
 from app.desk import Desk
 from app.prefill_wiring import PrefillWiring
 from engine_bridge.metrics.board_activity import BoardActivity
@@ -37,6 +38,7 @@ class HardwareWiring(QObject):
         self._live = live
         self._devices: tuple[DeviceFacts, ...] = ()
         self._spills = SpillWatch()
+        self.crowd = CrowdWiring(desk, live.boards, self)
         self.prefill = None if banner is None else PrefillWiring(desk, banner, self)
         desk.hardware_measured.connect(self._on_hardware_measured)
         desk.client.event_received.connect(self._on_event_received)

@@ -73,6 +73,9 @@ class BoardStrip(QFrame):
         self._column.addWidget(self._body)
         self.ram = RamRow()
         self._column.addWidget(self.ram)
+        self._warning = _sentence_label("hint-warning")
+        self._warning.hide()
+        self._column.addWidget(self._warning)
         self._told = ""
         self.hide()
 
@@ -93,6 +96,13 @@ class BoardStrip(QFrame):
         """Show main memory below the boards; None takes it away."""
         self.ram.show_memory(memory)
         self._tell()
+
+    def set_warning(self, sentence: str) -> None:
+        """Say below all figures what a person should look after; empty for nothing."""
+        if sentence != self._warning.text():
+            self._warning.setText(sentence)
+            self._warning.setHidden(not sentence)
+            self._tell()
 
     def text(self) -> str:
         """All that is said, in words."""
@@ -128,7 +138,8 @@ class BoardStrip(QFrame):
 
     def _tell(self) -> None:
         """Say all of it in words, and be there if there is anything to say."""
-        self.setAccessibleDescription(" ".join(filter(None, (self._told, self.ram.sentence()))))
+        told = (self._told, self.ram.sentence(), self._warning.text())
+        self.setAccessibleDescription(" ".join(filter(None, told)))
         self.setHidden(not self.text())
 
     def _build(self, keys: Sequence[str], boards: Sequence[BoardActivity]) -> None:

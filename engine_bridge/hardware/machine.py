@@ -14,10 +14,12 @@ import psutil
 
 from engine_bridge.hardware.amd import AmdReader
 from engine_bridge.hardware.apple import AppleReader
+from engine_bridge.hardware.cores import CoreReader
 from engine_bridge.hardware.intel import IntelReader
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, SilentDriver
 from engine_bridge.hardware.ram import RamReader
 from engine_bridge.metrics.board_activity import BoardActivity
+from engine_bridge.metrics.core_crowding import CoreUse
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
 
@@ -81,6 +83,8 @@ class Sampler:
         self._activity: tuple[BoardActivity, ...] = ()
         self._problems: tuple[str, ...] = ()
         self._idle_cores: float | None = None
+        self._core_use: CoreUse | None = None
+        self._cores = CoreReader()
         self._thread = threading.Thread(target=self._run, name="hardware-sampler", daemon=True)
 
     def start(self) -> None:
@@ -126,6 +130,12 @@ class Sampler:
         with self._lock:
             return self._idle_cores
 
+    @property
+    def core_use(self) -> CoreUse | None:
+        """Whose work kept the cores busy over the last period; None where that is not known."""
+        with self._lock:
+            return self._core_use
+
     def _run(self) -> None:
         readers = self._open_all()
         psutil.cpu_percent(percpu=True)  # the first call has nothing to compare with
@@ -150,8 +160,10 @@ class Sampler:
             found += reader.read()
             activity += reader.activity
             problems.append(reader.problem)
+        core_use = self._cores.read(engine_pid)
         with self._lock:
             self._latest = tuple(found)
             self._activity = tuple(activity)
             self._problems = tuple(filter(None, problems))
             self._idle_cores = idle_cores
+            self._core_use = core_use

@@ -10,10 +10,12 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.crowd_wiring import crowding_sentence
 from app.desk import Desk
 from app.hardware_wiring import HardwareWiring
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from engine_bridge.metrics.board_activity import BoardActivity, SharedMemory
+from engine_bridge.metrics.core_crowding import CoreUse, Crowding
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.protocol import (
@@ -70,6 +72,8 @@ class FakeDesk(QObject):
         self.session = FakeSession()
         self.boards: tuple[BoardActivity, ...] = ()
         self.idle_cores: float | None = None
+        self.core_use: CoreUse | None = None
+        self.seconds = 1000
 
     def say(self, event: object) -> None:
         """The engine says something."""
@@ -259,3 +263,54 @@ def test_that_a_gpu_at_work_during_the_prompt_is_no_fallback(
 def press(house: House, words: str) -> None:
     buttons = house.banner.findChildren(QPushButton)
     next(one for one in buttons if one.text() == words).click()
+
+
+# --- Cores ----------------------------------------------------------------------------------
+
+
+def crowd(house: House, others: float, seconds: int = 6) -> None:
+    """So many seconds in which other programs keep so many of two cores busy."""
+    for _ in range(seconds):
+        house.desk.seconds += 1
+        at_ns = house.desk.seconds * SECOND
+        house.desk.core_use = CoreUse(at_ns, 1.0, 2, 2.0 - others, others)
+        house.read()
+
+
+def test_that_other_programs_on_the_engine_s_cores_are_told_until_they_are_gone(
+    house: House,
+) -> None:
+    house.desk.say(applied(EngineConfig()))
+    house.desk.say(RequestStarted(1, 0, 10, 0, "", 5))
+    crowd(house, 0.1)
+    assert "Other programs" not in house.strip
+    crowd(house, 1.2)
+    said = (
+        "Other programs keep 1.2 of 2 cores busy, and the engine wants 2 for its threads: its "
+        "threads wait for each other at every step. Speeds measured now are too low. Close those "
+        "programs, or set threads to 1."
+    )
+    assert said in house.strip
+    (label,) = [found for found in house.live.boards.findChildren(QLabel) if found.text() == said]
+    assert not label.isHidden()
+    house.answer(1, 9)
+    crowd(house, 0.0)
+    assert "Other programs" not in house.strip
+    assert label.isHidden()
+
+
+def test_that_nothing_is_told_of_cores_while_nothing_is_computed_there(house: House) -> None:
+    house.desk.say(applied(EngineConfig()))
+    crowd(house, 2.0)
+    assert "Other programs" not in house.strip
+    house.desk.say(RequestStarted(1, 0, 10, 0, "", 5))
+    house.desk.say(on_gpu(EngineConfig()))
+    crowd(house, 1.2)
+    assert "Other programs" not in house.strip
+
+
+def test_that_who_has_one_thread_is_told_to_close_programs_alone() -> None:
+    said = crowding_sentence(Crowding(1.9, 2, 1))
+    assert "the engine wants 1 for its thread: it waits for its turn." in said
+    assert said.endswith("Close those programs.")
+    assert "set threads to 3." in crowding_sentence(Crowding(5.0, 8, 4))
