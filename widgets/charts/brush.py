@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from resources.tokens import STEP_PX
-from widgets.charts.geometry import HEADROOM, Geometry
+from widgets.charts.geometry import EDGE, HEADROOM, Geometry
 from widgets.charts.line import Floats, cropped, runs, strokes
-from widgets.charts.picture import Level, Mark, Picture, Series
+from widgets.charts.picture import Level, Mark, Picture, Series, Spike
 
 DOT_PX = 2 * STEP_PX
 """Size of a dot that stands for one event."""
@@ -92,6 +92,7 @@ class Brush:
             elif series.mark:
                 self._end(series)
         self._levels(picture.lines_across)
+        self._spikes(picture.spikes)
         self._painter.restore()
 
     def mark(self, shape: Mark, x: float, y: float, colour: str) -> None:
@@ -229,3 +230,36 @@ class Brush:
                 self._painter.setPen(pen)
                 y = self._geometry.y_of(share)
                 self._painter.drawLine(QLineF(area.left(), y, area.right(), y))
+
+    def _spikes(self, spikes: Sequence[Spike]) -> None:
+        """What lies beyond the axis, told below the edge along which its line runs."""
+        metrics = QFontMetricsF(self._painter.font())
+        for place, text, spike in spike_places(spikes, self._geometry, metrics):
+            self._painter.fillRect(place, QColor(spike.ground))
+            self._painter.setPen(QColor(spike.colour))
+            self._painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def spike_places(
+    spikes: Sequence[Spike], geometry: Geometry, metrics: QFontMetricsF
+) -> list[tuple[QRectF, str, Spike]]:
+    """Where each spike beyond the axis is told, and how; what one before it would hide is not.
+
+    Args:
+        spikes: The most telling first.
+        geometry: Where times and values lie.
+        metrics: Of the type.
+    """
+    area, top = geometry.area, geometry.y_of(EDGE) + 2
+    found: list[tuple[QRectF, str, Spike]] = []
+    for spike in spikes:
+        if spike.value <= geometry.edge_value or not -geometry.length_s <= spike.time_s <= 0:
+            continue
+        text = f"↑ {spike.text}"
+        width = metrics.horizontalAdvance(text) + STEP_PX
+        middle = geometry.x_of(spike.time_s)
+        left = max(area.left() + 1, min(middle - width / 2, area.right() - width))
+        place = QRectF(left, top, width, metrics.height())
+        if not any(place.intersects(other) for other, _, _ in found):
+            found.append((place, text, spike))
+    return found

@@ -12,8 +12,8 @@ from widgets.charts.line import Floats
 HEADROOM = 1.07
 """Top of the plot in shares of the axis, so that the top tick's label and a limit are whole."""
 
-# Where a line runs that would lie beyond it: whole, and seen to be above every tick.
-_EDGE = 1.04
+EDGE = 1.04
+"""Where a line runs that would lie beyond the axis: whole, and seen to be above every tick."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Geometry:
     def y(self, values: Floats) -> Floats:
         """Rows of values: NaN where not finite, at the edge where beyond it."""
         shares = np.where(np.isfinite(values), values, np.nan) * self.share_per_value
-        return self.area.bottom() - shares.clip(0.0, _EDGE) * (self.area.height() / HEADROOM)
+        return self.area.bottom() - shares.clip(0.0, EDGE) * (self.area.height() / HEADROOM)
 
     def x_of(self, time_s: float) -> float:
         """Column of a time."""
@@ -63,4 +63,4 @@ class Geometry:
     @property
     def edge_value(self) -> float:
         """The value where lines run that would lie beyond the axis."""
-        return _EDGE / self.share_per_value
+        return EDGE / self.share_per_value

@@ -52,6 +52,25 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Spike:
+    """A value so rare and so high that the axis is not made for it: told where its line runs off.
+
+    Attributes:
+        time_s: When, seconds before the right edge.
+        value: How high, as the series.
+        text: What is said there, with its unit.
+        colour: Of the words, ``#RRGGBB``.
+        ground: What they stand on, ``#RRGGBB``.
+    """
+
+    time_s: float
+    value: float
+    text: str
+    colour: str
+    ground: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """Everything inside the axes.
 
@@ -60,12 +79,14 @@ class Picture:
         levels: Dotted lines across.
         limit: The longest good value, which judges series; None where the user set none.
         top: What the axis has to reach; None where nothing is shown.
+        spikes: What may lie beyond it, the highest first.
     """
 
     series: tuple[Series, ...] = ()
     levels: tuple[Level, ...] = ()
     top: float | None = None
     limit: Level | None = None
+    spikes: tuple[Spike, ...] = ()
 
     @property
     def lines_across(self) -> tuple[Level, ...]:

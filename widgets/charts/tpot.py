@@ -13,9 +13,9 @@ from widgets.charts.frame import NO_VALUE
 from widgets.charts.ghost import ghost_levels, top_with_ghost
 from widgets.charts.limit_scale import TPOT_LIMIT
 from widgets.charts.limited_chart import LimitedChart
-from widgets.charts.line import highest
 from widgets.charts.picture import Mark, Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
+from widgets.charts.spikes import spikes_of, usual_top
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.charts.words import milliseconds, number, seconds_text, tok_per_s
@@ -36,7 +36,7 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
 )
 # Gaps at p99 can be a hundred times TPOT, while a prompt is read: the axis is made for TPOT, and
 # follows them up to this many times as far.
-_ITL_REACH = 3.0
+_ITL_REACH = 2.0
 _ABOVE_AXIS = " (p99 above the axis)"
 
 
@@ -56,12 +56,20 @@ class TpotChart(LimitedChart[TpotView]):
         self._view = TpotView()
 
     def picture(self, view: TpotView) -> Picture:
-        """Two lines a stream, TPOT over its gaps; gaps beyond the axis run along its edge."""
+        """Two lines a stream, TPOT over its gaps; what is beyond the axis runs along its edge."""
         shown = view.streams[:_LINES]
         series = (*self._gaps(shown), *self._tpots(shown))
-        top = self.top_with_limit(view, _axis_top(shown))
+        top = top_with_ghost(self.top_with_limit(view, _axis_top(shown)), view.ghost)
+        spikes = () if top is None else spikes_of(series, top, _spike_text, self.colours.panel)
         ghost = ghost_levels(view.ghost, self.colours)
-        return Picture(series, ghost, top_with_ghost(top, view.ghost), self.limit_level(view))
+        return Picture(series, ghost, top, self.limit_level(view), spikes)
+
+    def text(self) -> str:
+        """Everything the chart says, and how high it goes beyond its axis."""
+        spike = next(iter(self.plot.picture.spikes), None)
+        if spike is None or spike.value <= self.plot.edge_value or not self._empty.isHidden():
+            return super().text()
+        return f"{super().text().rstrip('.')}. Above the axis: up to {spike.text}"
 
     def _gaps(self, streams: Sequence[StreamSeries]) -> Iterator[Series]:
         panel = self.colours.panel
@@ -159,9 +167,14 @@ def _percentiles(view: TpotView) -> str:
 
 
 def _axis_top(streams: Sequence[StreamSeries]) -> float | None:
-    """What the axis has to reach, seconds: every TPOT, and gaps that are not far above them."""
-    top = highest(*(series.tpot_s for series in streams))
-    gaps = highest(*(series.itl_p99_s for series in streams))
+    """What the axis has to reach, seconds: the usual TPOT, and gaps that are not far above it."""
+    top = usual_top([series.tpot_s for series in streams])
+    gaps = usual_top([series.itl_p99_s for series in streams])
     if top is None or gaps is None:
         return top if gaps is None else gaps
-    return max(top, gaps) if gaps / _ITL_REACH <= top else _ITL_REACH * top
+    return max(top, min(gaps, _ITL_REACH * top))
+
+
+def _spike_text(series: Series, value_s: float) -> str:
+    """``226 ms``, of gaps ``p99 226 ms``."""
+    return f"p99 {milliseconds(value_s)}" if series.is_broken else milliseconds(value_s)
