@@ -1,0 +1,159 @@
+"""The history as text for a terminal of 80 columns. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from app.experiments.difference import CellPair, Changed, Difference, FigurePair
+from app.experiments.experiment import Experiment, State
+from app.experiments.extra_figures import ERROR, extra_figures, extra_label
+from app.experiments.history_rows import Row
+from app.experiments.measures import BY_FIGURE
+from app.experiments.tables import (
+    NO_VALUE,
+    Scale,
+    label_of,
+    scale_of,
+    settings_text,
+    text_table,
+    value_text,
+    wrapped,
+)
+
+_HEADLINES = ("ttft_s", "tpot_s", "total_tok_s")
+_INDENT = "    "
+_MOST_EXTRAS = 3
+_HASH_CHARACTERS = 16
+
+
+def list_lines(rows: Sequence[Row]) -> list[str]:
+    """Key, kind and title of each, and below that its figures."""
+    if not rows:
+        return ["No experiments."]
+    lines: list[str] = []
+    for row in rows:
+        state = "" if row.state is State.DONE else f" · {row.state}"
+        lines += wrapped(f"{row.title or row.model}", mark=f"{row.key}  {row.kind}{state}  ")
+        lines += wrapped(_about(row), mark=_INDENT)
+    return lines
+
+
+def when_text(begun_at: str) -> str:
+    """A time as the clock on the wall had it; what is none stays as it is."""
+    try:
+        return datetime.fromisoformat(begun_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return begun_at
+
+
+def difference_lines(first: Experiment, second: Experiment, found: Difference) -> list[str]:
+    """Both experiments, what differs in them, and what their figures say of it."""
+    lines = [
+        line
+        for name, experiment in (("A", first), ("B", second))
+        for line in wrapped(f"{experiment.key}  {experiment.title}", mark=f"{name}  ")
+    ]
+    changes = (*found.subject, *found.workload)
+    if changes:
+        lines += ["", *_changes(changes)]
+    for pair in found.pairs:
+        lines += [
+            "",
+            *_pair_lines(pair, is_named=len(found.pairs) > 1 or pair.first != pair.second),
+        ]
+    for caution in found.cautions:
+        lines += ["", *wrapped(caution)]
+    return lines
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _about(row: Row) -> str:
+    parts = [
+        f"{BY_FIGURE[key].label} {value_text(BY_FIGURE[key], getattr(row, key))}"
+        for key in _HEADLINES
+        if getattr(row, key) is not None
+    ]
+    if not parts:
+        extras = extra_figures(row.extra)[:_MOST_EXTRAS]
+        parts += [f"{extra.label} {extra.text}" for extra in extras]
+    runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs"
+    if row.cells > 1:
+        which = "one" if row.total_tok_s is None else "fastest"
+        runs = f"{which} of {row.cells:,} configurations, {runs}"
+    parts.append(runs)
+    parts += [f"#{tag}" for tag in row.tags]
+    return " · ".join(parts)
+
+
+def _pair_lines(pair: CellPair, *, is_named: bool) -> list[str]:
+    lines: list[str] = []
+    if is_named:
+        same = pair.first == pair.second
+        lines += wrapped(pair.first if same else f"A {pair.first} / B {pair.second}")
+    if pair.settings:
+        lines += _changes(pair.settings)
+    else:
+        lines.append("The same settings.")
+    rows = [row for figure in pair.figures if (row := _figure_row(figure))]
+    if rows:
+        lines += ["", *text_table(("", "A", "B", ""), rows, left=(0, 3))]
+    said = [figure.sentence for figure in pair.figures if figure.sentence]
+    for sentence in said:
+        lines += wrapped(sentence, mark="* ")
+    return lines
+
+
+def _changes(changes: Sequence[Changed]) -> list[str]:
+    """A line for each; of values that are too long for a table one below the other."""
+    rows = [[change.key, _shown(change.key, change.first), _shown(change.key, change.second)]
+            for change in changes]  # fmt: skip
+    lines = []
+    short = [row for row in rows if max(map(len, row)) <= 24]
+    if short:
+        lines += text_table(("", "A", "B"), short, left=(0, 1, 2))
+    for key, first, second in (row for row in rows if row not in short):
+        lines += [key, *wrapped(first, mark="  A  "), *wrapped(second, mark="  B  ")]
+    return lines
+
+
+def _shown(key: str, value: object) -> str:
+    if value is None or value == "":
+        return NO_VALUE
+    if key == "model_sha256":
+        return f"{str(value)[:_HASH_CHARACTERS]}…"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    text = settings_text({key: value}).partition("=")[2] or str(value)
+    return text.replace(",", ", ")  # a list can be broken into lines there
+
+
+def _figure_row(figure: FigurePair) -> list[str]:
+    measure = BY_FIGURE.get(figure.key)
+    if measure is None:
+        first = _extra_text(figure.key, figure.first, figure.first_spread)
+        second = _extra_text(figure.key, figure.second, figure.second_spread)
+        return [extra_label(figure.key), first, second, ""]
+    known = [value for value in (figure.first, figure.second) if value is not None]
+    scale = scale_of(measure, max(known, key=abs, default=0.0))
+    return [
+        label_of(measure),
+        _spread_text(scale, figure.first, figure.first_spread),
+        _spread_text(scale, figure.second, figure.second_spread),
+        scale.unit,
+    ]
+
+
+def _spread_text(scale: Scale, value: float | None, spread: float | None) -> str:
+    if value is None:
+        return NO_VALUE
+    return f"{scale.text(value)} ± {scale.text(spread)}" if spread else scale.text(value)
+
+
+def _extra_text(name: str, value: float | None, error: float | None) -> str:
+    if value is None:
+        return NO_VALUE
+    errors = {} if error is None else {name + ERROR: error}
+    return extra_figures({name: value, **errors})[0].text
