@@ -12,123 +12,42 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import takewhile
 from math import ceil, exp
 
 import msgspec
-import numpy as np
 
 from app.experiments.port import ConfigRefusedError, EngineGoneError, StoppedError
-from engine_bridge.metrics.definitions import percentile
 from engine_bridge.protocol import (
     PROTOCOL_VERSION,
     Applied,
     Cancel,
     Command,
-    DeviceFacts,
     Event,
     FinishReason,
     Forget,
     Generate,
     Hello,
-    MemoryMeasured,
     Refused,
     RequestFinished,
     RequestQueued,
     RequestStarted,
-    RequestTiming,
-    StepsMeasured,
-    TokensDelivered,
 )
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
-from engine_bridge.step_work import StepWork, merged
+from engine_bridge.step_work import StepWork
+from tests.unit.experiments.fake_engine import FakeEngine
+from tests.unit.experiments.fake_reports import DEVICE, FakeReports
+from tests.unit.experiments.fake_stream import FakeStream
 from tests.unit.fake_client import applied, model_facts
 
-_STEPS_EVERY_NS = 100_000_000
-_MEMORY_EVERY_NS = 1_000_000_000
-_FLUSH_NS = 16_000_000
+__all__ = [
+    "DIED", "HANGS", "FakeEngine", "FakePort", "config_with", "requests_sent",
+]  # fmt: skip
+
 _STALL_NS = 15_000_000_000
 _HOST_TEXTS = 63
 DIED = "The engine was ended by SIGKILL while writing an answer. It said: “made up”."
 HANGS = "The engine seems to hang while writing an answer."
-
-
-@dataclass(frozen=True)
-class FakeEngine:
-    """How the made-up engine behaves on one configuration.
-
-    Attributes:
-        prefill_tok_s: Prompt tokens per second.
-        step_s: Seconds of a step that writes one token of so many streams.
-        chunk_tok: Prompt tokens in one step at most.
-        slots: Slots; None takes the configuration's.
-        chars_per_tok: Characters of a token, of prompts and answers.
-        noise: Spread of the times of steps (sigma of the logarithm); 0 for none.
-        slowdown: Factor on all times by the clock in seconds, for drift.
-        weight_bytes: Read by every step.
-        kv_bytes_per_tok: Read by a step for every token that a stream holds.
-        owned_bytes: Private memory of the process.
-        drafted: Tokens drafted in each step of a stream; 0 without drafts.
-        accepted: Of them accepted: a step then brings one more than that.
-        ends_after_tok: Where answers end that may end by themselves; None nowhere.
-        applying_s: Seconds that ``apply`` takes.
-        refusal: Why the configuration is refused; empty if it is not.
-        kills: Whether the engine dies of the configuration.
-        refuses: Says of a request why it is refused; empty if it is not.
-        dies_after: Requests after which it dies in the middle of the next step; None never.
-        silent_after: Requests after which it says nothing any more; None never.
-    """
-
-    prefill_tok_s: float = 1000.0
-    step_s: Callable[[int], float] = lambda streams: 0.018 + 0.002 * streams
-    chunk_tok: int = 512
-    slots: int | None = None
-    chars_per_tok: int = 4
-    noise: float = 0.0
-    slowdown: Callable[[float], float] = lambda clock_s: 1.0
-    weight_bytes: float = 1e9
-    kv_bytes_per_tok: float = 1e5
-    owned_bytes: int = 2 << 30
-    drafted: int = 0
-    accepted: int = 0
-    ends_after_tok: int | None = None
-    applying_s: float = 0.3
-    refusal: str = ""
-    kills: bool = False
-    refuses: Callable[[Generate], str] = lambda command: ""
-    dies_after: int | None = None
-    silent_after: int | None = None
-
-
-@dataclass(eq=False)
-class _Stream:
-    """A request from its arrival to its end; times are nanoseconds of the clock."""
-
-    command: Generate
-    text: str
-    prompt_tok: int
-    received_ns: int
-    slot: int = -1
-    started_ns: int = 0
-    reused_tok: int = 0
-    read_tok: int = 0
-    new_tok: int = 0
-    steps: int = 0
-    unsent: list[tuple[int, int]] = field(default_factory=list)
-    step_ns: list[int] = field(default_factory=list)
-    sent_ns: int = 0
-    answer: str = ""
-    unsent_text: str = ""
-
-    @property
-    def is_generating(self) -> bool:
-        return self.new_tok > 0
-
-    @property
-    def held_tok(self) -> int:
-        return self.read_tok + self.new_tok
 
 
 class FakePort:
@@ -180,26 +99,23 @@ class FakePort:
         self._is_dead = False
         self._config = None
         self._events: deque[Event] = deque()
-        self._waiting: list[_Stream] = []
+        self._waiting: list[FakeStream] = []
         self._told: dict[int, int] = {}
-        self._slots: list[_Stream | None] = []
+        self._slots: list[FakeStream | None] = []
         # Whose text each slot holds, and what the host's cache keeps.
         self._held: list[tuple[str, str]] = []
         self._host: list[tuple[str, str]] = []
         self._ended = self._silent_ns = 0
-        self._step: tuple[int, int, list[tuple[_Stream, int]]] | None = None  # begin, end, shares
-        self._works: list[StepWork] = []
-        self._works_ns, self._memory_ns = self.now_ns, self.now_ns
-        self._longest_s = 0.0
+        # When it begins and ends, and who takes part with how much of a prompt.
+        self._step: tuple[int, int, list[tuple[FakeStream, int]]] | None = None
+        self._reports = FakeReports(self.now_ns)
 
     # --- What a port does ---------------------------------------------------------------
 
     @property
     def hello(self) -> Hello:
         """A greeting with one device."""
-        return Hello(
-            PROTOCOL_VERSION, self._pid, self.now_ns, "0.0", "made up", (_device(),), False
-        )
+        return Hello(PROTOCOL_VERSION, self._pid, self.now_ns, "0.0", "made up", (DEVICE,), False)
 
     @property
     def pid(self) -> int:
@@ -328,7 +244,11 @@ class FakePort:
         if sentence:
             self._events.append(Refused("generate", command.request_id, Problem((), sentence)))
             return
-        self._waiting.append(_Stream(command, text, prompt_tok, self.now_ns))
+        limit = self._config.max_new_tok if self._config is not None else -1
+        limit = limit if command.max_new_tok is None else command.max_new_tok
+        self._waiting.append(
+            FakeStream(command, text, prompt_tok, self.now_ns, limit if limit >= 0 else 1 << 40)
+        )
 
     def _cancel(self, request_id: int) -> None:
         for stream in self._waiting:
@@ -348,19 +268,17 @@ class FakePort:
             return True
         if self._step is None and any(self._slots):
             self._begin_step()
-        due_ns = [self._memory_ns + _MEMORY_EVERY_NS]
+        due_ns = self._reports.due_ns
         if self._step is not None:
-            due_ns.append(self._step[1])
-        if self._works:
-            due_ns.append(self._works_ns + _STEPS_EVERY_NS)
-        next_ns = max(self.now_ns, min(due_ns))
+            due_ns = min(due_ns, self._step[1])
+        next_ns = max(self.now_ns, due_ns)
         if next_ns > until_ns:
             self.now_ns = until_ns
             return False
         self.now_ns = next_ns
         if self._step is not None and self._step[1] <= next_ns:
             self._finish_step()
-        self._report()
+        self._events += self._reports.take(self.now_ns, self._engine.owned_bytes)
         return True
 
     def _start_waiting(self) -> None:
@@ -371,10 +289,10 @@ class FakePort:
                 self._told[stream.command.request_id] = place
                 self._events.append(RequestQueued(stream.command.request_id, place))
 
-    def _start(self, stream: _Stream) -> None:
+    def _start(self, stream: FakeStream) -> None:
         free = [slot for slot, holder in enumerate(self._slots) if holder is None]
-        slot = max(free, key=lambda slot: _common(self._held[slot][1], stream.text))
-        common = max(_common(text, stream.text) for _, text in (self._held[slot], *self._host))
+        slot = max(free, key=lambda slot: stream.common(self._held[slot][1]))
+        common = max(stream.common(text) for _, text in (self._held[slot], *self._host))
         assert self._config is not None
         if not self._config.cache_prompt:
             common = 0
@@ -392,7 +310,7 @@ class FakePort:
     def _begin_step(self) -> None:
         engine = self._engine
         left_tok = engine.chunk_tok
-        shares: list[tuple[_Stream, int]] = []
+        shares: list[tuple[FakeStream, int]] = []
         for stream in filter(None, self._slots):
             if stream.is_generating:
                 shares.append((stream, 0))
@@ -430,59 +348,28 @@ class FakePort:
             computed += tokens or 1 + engine.drafted
             delivered += self._deliver(stream, brought, end_ns) if brought else 0
         seconds = (end_ns - begin_ns) / 1e9
-        self._longest_s = max(self._longest_s, seconds)
         reads = any(tokens for _, tokens in shares)
-        self._works.append(
+        self._reports.note(
             StepWork(
                 0 if reads else len(generating), 1, seconds, 1, computed, delivered,
                 engine.weight_bytes, held * engine.kv_bytes_per_tok, 0.0, 2.0 * computed * 1e9,
             )
         )  # fmt: skip
 
-    def _deliver(self, stream: _Stream, tokens: int, at_ns: int) -> int:
-        command, engine = stream.command, self._engine
-        limit = command.max_new_tok
+    def _deliver(self, stream: FakeStream, tokens: int, at_ns: int) -> int:
         assert self._config is not None
-        if limit is None:
-            limit = self._config.max_new_tok
-        limit = limit if limit >= 0 else 1 << 40
-        if stream.is_generating:
-            stream.steps += 1
-        tokens = min(tokens, limit - stream.new_tok)
-        for _ in range(tokens):
-            piece = f"{stream.new_tok % 1000:d} ".rjust(engine.chars_per_tok, "w")
-            stream.new_tok += 1
-            stream.answer += piece
-            stream.unsent_text += piece
-        if tokens > 0:
-            stream.unsent.append((at_ns, tokens))
-            stream.step_ns.append(at_ns)
-        ends = None if command.ignore_eog else engine.ends_after_tok
-        if ends is not None and stream.new_tok >= ends:
-            self._end(stream, "end", "")
-        elif stream.new_tok >= limit:
-            self._end(stream, "token_limit", "")
-        elif stream.held_tok >= self._config.slot_cap_tok:
-            self._end(stream, "context_full", "The slot is full.")
-        elif stream.new_tok == tokens or at_ns - stream.sent_ns >= _FLUSH_NS:
+        taken = stream.deliver(self._engine, tokens, at_ns)
+        if end := stream.end(self._engine, self._config.slot_cap_tok):
+            self._end(stream, *end)
+        elif stream.is_due(at_ns):
             self._flush(stream)
-        return tokens
+        return taken
 
-    def _flush(self, stream: _Stream) -> None:
-        if not stream.unsent:
-            return
-        self._events.append(
-            TokensDelivered(
-                stream.command.request_id,
-                stream.unsent_text,
-                tuple(at_ns for at_ns, _ in stream.unsent),
-                tuple(tokens for _, tokens in stream.unsent),
-                self.now_ns,
-            )
-        )
-        stream.unsent, stream.unsent_text, stream.sent_ns = [], "", self.now_ns
+    def _flush(self, stream: FakeStream) -> None:
+        event = stream.delivered(self.now_ns)
+        self._events += [] if event is None else [event]
 
-    def _end(self, stream: _Stream, reason: FinishReason, detail: str) -> None:
+    def _end(self, stream: FakeStream, reason: FinishReason, detail: str) -> None:
         self._flush(stream)
         self._slots[stream.slot] = None
         held = stream.command.conversation_id, stream.text + stream.answer
@@ -493,75 +380,13 @@ class FakePort:
         self._ended += 1
         self._events.append(
             RequestFinished(
-                stream.command.request_id, reason, detail, self._timing(stream), stream.held_tok
+                stream.command.request_id,
+                reason,
+                detail,
+                stream.timing(self._engine, self.now_ns),
+                stream.held_tok,
             )
         )
-
-    def _timing(self, stream: _Stream) -> RequestTiming:
-        queue_s = (stream.started_ns - stream.received_ns) / 1e9
-        steps = np.asarray(stream.step_ns, np.int64)
-        gaps = np.diff(steps) / 1e9
-        first_ns = stream.step_ns[0] if stream.step_ns else None
-        prefill_s = ((first_ns or self.now_ns) - stream.started_ns) / 1e9
-        followed = stream.new_tok - 1
-        drafted = stream.steps * self._engine.drafted
-        return RequestTiming(
-            queue_s=queue_s,
-            prefill_s=prefill_s,
-            ttft_s=None if first_ns is None else queue_s + prefill_s,
-            tpot_s=float(gaps.sum()) / followed if followed > 0 else None,
-            itl_p50_s=percentile(gaps, 50),
-            itl_p99_s=percentile(gaps, 99),
-            prompt_tok=stream.prompt_tok,
-            reused_tok=stream.reused_tok,
-            new_tok=stream.new_tok,
-            drafted_tok=drafted,
-            accepted_tok=stream.steps * self._engine.accepted,
-            drafted_at=(stream.steps,) * self._engine.drafted,
-            accepted_at=tuple(
-                stream.steps if at < self._engine.accepted else 0
-                for at in range(self._engine.drafted)
-            ),
-        )
-
-    def _report(self) -> None:
-        if self._works and self.now_ns >= self._works_ns + _STEPS_EVERY_NS:
-            works = merged(self._works)
-            writing = [work for work in works if not work.is_prefill]
-            reading = [work for work in works if work.is_prefill]
-            self._events.append(
-                StepsMeasured(
-                    begin_ns=self._works_ns,
-                    end_ns=self.now_ns,
-                    busy_s=sum(work.seconds for work in works),
-                    steps=sum(work.steps for work in works),
-                    decode_steps=sum(work.steps for work in writing),
-                    decode_s=sum(work.seconds for work in writing),
-                    decode_bytes=round(sum(work.bytes for work in writing)),
-                    decoded_tok=sum(work.delivered_tok for work in works),
-                    prefilled_tok=sum(work.computed_tok for work in reading),
-                    prefill_s=sum(work.seconds for work in reading),
-                    longest_step_s=self._longest_s,
-                    streams=writing[-1].streams if writing else 0,
-                    slots=(),
-                    work=works,
-                )
-            )
-            self._works, self._works_ns, self._longest_s = [], self.now_ns, 0.0
-        if self.now_ns >= self._memory_ns + _MEMORY_EVERY_NS:
-            self._memory_ns = self.now_ns
-            self._events.append(
-                MemoryMeasured(self.now_ns, self._engine.owned_bytes, 0, (_device(),))
-            )
-
-
-def _device() -> DeviceFacts:
-    return DeviceFacts("CPU", "made up", "cpu", "CPU", 6 << 30, 8 << 30)
-
-
-def _common(first: str, second: str) -> int:
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
-    return sum(1 for _ in same)
 
 
 def requests_sent(port: FakePort) -> list[Generate]:
