@@ -14,17 +14,20 @@ _SPECIAL = re.compile(r"__\w+__|self|cls")
 
 
 def renamed(code: str, number: int) -> str:
-    """``code`` with the names that it defines ending in ``number``.
+    """``code`` in which the names that it defines have changed places.
+
+    They stay in one piece, so it has as many tokens as before; what it does is another question.
 
     Args:
         code: Python, whole blocks.
-        number: Another one for each copy.
+        number: From 2 on; each makes another copy, as long as there are names enough.
     """
     names = {name for found in _DEFINED.findall(code) for name in found if name}
     for arguments in _ARGUMENTS.findall(code):
         names |= {part.partition("=")[0].strip() for part in arguments.split(",")}
-    names = {name for name in names if name.isidentifier() and not _SPECIAL.match(name)}
-    if not names:
+    own = sorted(name for name in names if name.isidentifier() and not _SPECIAL.match(name))
+    if len(own) < 2:
         return code
-    word = re.compile(rf"\b({'|'.join(sorted(names, key=len, reverse=True))})\b")
-    return word.sub(rf"\g<1>_{number}", code)
+    shift = 1 + (number - 2) % (len(own) - 1)
+    others = dict(zip(own, own[shift:] + own[:shift], strict=True))
+    return re.sub(r"\w+", lambda word: others.get(word[0], word[0]), code)

@@ -23,8 +23,10 @@ from app.experiments.workload_error import WorkloadError
 _SHORTEST_CHARS = 24
 # About 250 tokens of English, as retrieval cuts its documents.
 _DOCUMENT_CHARS = 1000
-# Enough for a rate that the texts of a workload share.
-_SAMPLE_CHARS = 4000
+# About 1,000 tokens, from all over the text: of code, one place may have a quarter more tokens to
+# its characters than another.
+_SAMPLES = 8
+_SAMPLE_CHARS = 500
 
 
 def scripts_of(workload: Workload, tok_per_char: float) -> tuple[Script, ...]:
@@ -69,8 +71,8 @@ def sample_text(workload: Workload) -> str:
         said = (
             part for each in workload.recording.exchanges for part in (each.question, each.answer)
         )
-        return "\n".join(said)[:_SAMPLE_CHARS]
-    return cut(_text(workload), _SAMPLE_CHARS)
+        return _sampled("\n".join(said))
+    return _sampled(_text(workload))
 
 
 class _Writer:
@@ -189,6 +191,14 @@ class _Writer:
                 f"prompt of this workload has {longest_tok:,}. Use a longer text, or lower "
                 "prompt_tok, later_tok or prefix_share."
             )
+
+
+def _sampled(text: str) -> str:
+    """Pieces from equal distances, or all of it."""
+    if len(text) <= _SAMPLES * _SAMPLE_CHARS:
+        return text
+    starts = [len(text) * number // _SAMPLES for number in range(_SAMPLES)]
+    return "\n".join(text[start : start + _SAMPLE_CHARS].strip() for start in starts)
 
 
 def _text(workload: Workload) -> str:

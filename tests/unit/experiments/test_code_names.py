@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from collections import Counter
 
 from app.experiments.code_names import renamed
 from app.experiments.passages import blocks
@@ -22,14 +23,19 @@ CODE = """class Box:
 """
 
 
-def test_that_own_names_change_and_others_stay() -> None:
+def names_in(code: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", code))
+
+
+def test_that_own_names_change_places_and_others_stay() -> None:
     code = renamed(CODE, 2)
-    assert "class Box_2:" in code
-    assert "def __init__(self, items_2, limit_2=3):" in code
-    assert "self.items_2 = items_2" in code
-    assert "count_2, rest_2 = divmod(len(self.items_2), self.limit_2)" in code
-    assert "for other_2 in self.items_2:" in code
-    assert "heapq.heappush(self.items_2, other_2)" in code
+    # In order: Box, add, count, item, items, limit, other, rest, total; each is the next one.
+    assert "class add:" in code
+    assert "def __init__(self, limit, other=3):" in code
+    assert "self.limit = limit" in code
+    assert "item, total = divmod(len(self.limit), self.other)" in code
+    assert "heapq.heappush(self.limit, rest)" in code
+    assert "return Box" in code
 
 
 def test_that_code_without_names_stays_as_it_is() -> None:
@@ -41,8 +47,10 @@ def test_that_the_code_of_the_program_still_compiles_and_every_block_is_another(
         code = renamed(block, 7)
         ast.parse(code)
         assert code != block
-        assert not any(re.search(rf"\b{word}_7", code) for word in keyword.kwlist)
+        kept = names_in(code) & names_in(block)
+        assert all(names_in(code)[word] == kept[word] for word in keyword.kwlist)
 
 
-def test_that_each_number_makes_another_copy() -> None:
-    assert renamed(CODE, 2) != renamed(CODE, 3)
+def test_that_each_number_makes_another_copy_while_names_last() -> None:
+    assert len({CODE, *(renamed(CODE, number) for number in range(2, 10))}) == 9
+    assert renamed(CODE, 10) == renamed(CODE, 2)
