@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.experiments import cli_bench
+from app.experiments import cli_bench, cli_compare, cli_sweep
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
 TARGET_NAMES = ("llama serve", "llama-server")
 _DEFAULT_TARGET = "llama-server"
-COMMANDS = ("plan", "export", "settings", "diagnostics", "tour", "bench")
+COMMANDS = ("plan", "export", "settings", "diagnostics", "tour", "bench", "sweep", "compare")
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench,)
+_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 

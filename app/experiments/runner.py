@@ -14,7 +14,8 @@ import msgspec
 from app.experiments.conditions import Conditions
 from app.experiments.measuring import Measured, measured_run
 from app.experiments.peak_source import peak_of
-from app.experiments.play import Progressed, play, tok_per_char
+from app.experiments.play import play, tok_per_char
+from app.experiments.player import Progressed
 from app.experiments.port import EnginePort
 from app.experiments.script import Script
 from app.experiments.scripting import sample_text, scripts_of

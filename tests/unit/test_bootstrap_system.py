@@ -220,7 +220,7 @@ def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
     assert set(_RUNS) == {None, *COMMANDS}
     assert tuple(TARGETS) == TARGET_NAMES
     for command in COMMANDS:
-        needed = dict.fromkeys(("plan", "export", "bench"), ["a.gguf"])
+        needed = {key: ["a.gguf"] for key in ("plan", "export", "bench", "sweep", "compare")}
         needed["tour"] = ["--out", "pictures"]
         assert parse_arguments([command, *needed.get(command, [])]).command == command
 

@@ -12,7 +12,7 @@ from app.experiments.compare import Comparison, begun, compare
 from app.experiments.experiment import Experiment, Figures, Kind, State
 from app.experiments.measures import BY_FIGURE
 from app.experiments.measuring import Measured
-from app.experiments.play import Progressed
+from app.experiments.player import Progressed
 from app.experiments.port import EnginePort
 from app.experiments.run_record import RunRecord
 from app.experiments.runner import Runner

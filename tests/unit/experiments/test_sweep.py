@@ -13,7 +13,7 @@ from app.experiments.experiment import Experiment, State
 from app.experiments.grid import GridCell, grid_of
 from app.experiments.measures import BY_FIGURE
 from app.experiments.measuring import Measured
-from app.experiments.play import Progressed
+from app.experiments.player import Progressed
 from app.experiments.port import EnginePort
 from app.experiments.ranking import ranking_of
 from app.experiments.runner import Runner
@@ -302,7 +302,7 @@ def test_that_more_rounds_than_before_go_on_where_the_others_ended() -> None:
 def test_that_another_subject_is_refused(change: dict[str, str], sentence: str) -> None:
     asked = asked_of("threads=1,2", rounds=2)
     kept = swept(asked)
-    subject = msgspec.structs.replace(SUBJECT, **change)  # type: ignore[arg-type]
+    subject = msgspec.structs.replace(SUBJECT, **change)
     with pytest.raises(DomainError, match=sentence):
         resumed(kept, asked, subject, SMALL)
 
