@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.grid import grid_of  # noqa: PLC0415
     from app.experiments.sweep import Sweep  # noqa: PLC0415
+    from app.experiments.sweep_resume import refuse_other_words  # noqa: PLC0415
     from app.experiments.sweep_start import sweep_of_words  # noqa: PLC0415
     from app.experiments.sweep_table import sweep_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
@@ -84,8 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
         is_alone = workload.users == 1 and workload.rate_req_s is None
         measure = BY_FIGURE[arguments.by or ("user_tok_s" if is_alone else "total_tok_s")]
         # A wrong word is told before an engine is started for it.
-        Sweep(grid_of(config, arguments.vary), measure, arguments.rounds).check()
+        grid = grid_of(config, arguments.vary)
+        Sweep(grid, measure, arguments.rounds).check()
         kept = _kept(arguments.resume) if arguments.resume else None
+        if kept is not None:
+            refuse_other_words(kept, grid, workload)
     except SENTENCES as error:
         return said(error)
 

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
+from app.experiments.grid import GridCell
 from app.experiments.sweep import Sweep, cells_of, given_up
 from app.experiments.workload import Workload
 from app.experiments.workload_file import kept_json
 from engine_bridge.settings.domain import DomainError
+
+_BEGIN = "Begin a new sweep instead."
 
 
 def begun(
@@ -50,30 +53,49 @@ def resumed(kept: Experiment, asked: Sweep, subject: Subject, workload: Workload
         DomainError: In a sentence, where the runs would not belong together.
     """
     asked.check()
-    if kept.kind is not Kind.SWEEP:
-        raise DomainError(f"{kept.key} is no sweep but a {kept.kind}; it cannot be gone on with.")
+    refuse_other_words(kept, asked.cells, workload)
     for what, before, now in (
         ("model", kept.subject.model_sha256, subject.model_sha256),
         ("machine", kept.subject.machine, subject.machine),
         ("engine", kept.subject.engine, subject.engine),
-        ("workload", kept.workload, kept_json(workload)),
     ):
         if before != now:
             raise DomainError(_other_sentence(kept.key, what, before, now))
     wanted = cells_of(asked.cells)
-    if [(cell.name, cell.config) for cell in kept.cells] != [
-        (cell.name, cell.config) for cell in wanted
-    ]:
-        raise DomainError(
-            f"{kept.key} measured other combinations: {_names(kept.cells)}. Go on with the same "
-            "--vary and --set, or begin a new sweep."
-        )
     cells = tuple(
         _gone_on_with(before, now) for before, now in zip(kept.cells, wanted, strict=True)
     )
     return msgspec.structs.replace(
         kept, state=State.RUNNING, cells=cells, conclusion=(), failure=""
     )
+
+
+def refuse_other_words(kept: Experiment, cells: Sequence[GridCell], workload: Workload) -> None:
+    """Refuse to go on with ``kept`` where something else is asked for.
+
+    Known before anything is started, unlike what it would be measured on.
+
+    Args:
+        kept: What was measured.
+        cells: The combinations that are asked for now.
+        workload: The workload that is asked for now.
+
+    Raises:
+        DomainError: In a sentence.
+    """
+    if kept.kind is not Kind.SWEEP:
+        raise DomainError(f"{kept.key} is no sweep but a {kept.kind}; it cannot be gone on with.")
+    if kept.workload != kept_json(workload):
+        raise DomainError(
+            f"{kept.key} was measured with another workload, or its settings were others. {_BEGIN}"
+        )
+    if [(cell.name, cell.config) for cell in kept.cells] != [
+        (cell.name, cell.config) for cell in cells_of(cells)
+    ]:
+        raise DomainError(
+            f"{kept.key} measured other combinations: {_names(kept.cells)}. Go on with the same "
+            "--vary and --set, or begin a new sweep."
+        )
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -89,12 +111,9 @@ def _gone_on_with(before: Cell, now: Cell) -> Cell:
 
 
 def _other_sentence(key: str, what: str, before: str, now: str) -> str:
-    begin = "Begin a new sweep instead."
-    if what in ("machine", "engine"):
-        return f"{key} was measured on another {what}: {before}, and this is {now}. {begin}"
     if what == "model":
-        return f"{key} was measured on another model: its file's hash is not the same. {begin}"
-    return f"{key} was measured with another workload, or its settings were others. {begin}"
+        return f"{key} was measured on another model: its file's hash is not the same. {_BEGIN}"
+    return f"{key} was measured on another {what}: {before}, and this is {now}. {_BEGIN}"
 
 
 def _names(cells: Sequence[Cell]) -> str:

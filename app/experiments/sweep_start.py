@@ -21,7 +21,7 @@ from app.experiments.runner import Runner, WorkloadRunner, variant_of
 from app.experiments.scripting import sample_text
 from app.experiments.subject import subject_of
 from app.experiments.sweep import Sweep, sweep
-from app.experiments.sweep_resume import begun, resumed
+from app.experiments.sweep_resume import begun, refuse_other_words, resumed
 from app.experiments.verdict import NAMES
 from app.experiments.workload import Workload
 from app.experiments.workload_fit import fit_problem
@@ -147,6 +147,8 @@ def sweep_of_words(
     """
     grid = grid_of(base, words)
     Sweep(grid, measure, rounds).check()
+    if kept is not None:
+        refuse_other_words(kept, grid, workload)
     preparing = Preparing(port, reporter, workload, base.model_path, plan=plan, hashes=hashes)
     variants = rounds if any(cell.config.spec_types for cell in grid) else 1
     asked = Sweep(preparing.judged(grid, variants), measure, rounds, seed=workload.seed)

@@ -50,24 +50,21 @@ def test_that_a_sweep_measures_skips_and_is_kept(
     tiny_chat_path: Path, environment: dict[str, str]
 ) -> None:
     done = typed(
-        environment, "sweep", tiny_chat_path, "--vary", "slots=1,2", "--vary",
-        "flash_attn=auto,off", "--vary", "cache_type_v=f16,q8_0", "--rounds", "2", "--json",
+        environment, "sweep", tiny_chat_path, "--vary", "flash_attn=auto,off", "--vary",
+        "cache_type_v=f16,q8_0", "--rounds", "2", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     experiment = msgspec.json.decode(done.stdout, type=Experiment)
     assert (experiment.kind, experiment.state) == (Kind.SWEEP, State.DONE)
     skipped = [cell.name for cell in experiment.cells if cell.skipped]
-    assert skipped == [
-        "slots=1, flash_attn=off, cache_type_v=q8_0",
-        "slots=2, flash_attn=off, cache_type_v=q8_0",
-    ]
+    assert skipped == ["flash_attn=off, cache_type_v=q8_0"]
     assert all("needs flash attention" in cell.skipped for cell in experiment.cells if cell.skipped)
     for cell in experiment.cells:
         if not cell.skipped:
             assert len(cell.runs) == 2
             assert all((run.new_tok, run.failed) == (48, 0) for run in cell.runs)
             assert all((run.total_tok_s or 0) > 0 for run in cell.runs)
-    assert experiment.conclusion[0].startswith("Best in total throughput: slots=")
+    assert experiment.conclusion[0].startswith("Best in total throughput: flash_attn=")
 
 
 def test_that_a_sweep_stopped_by_ctrl_c_is_gone_on_with_by_its_key(
