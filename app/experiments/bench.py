@@ -17,6 +17,7 @@ from app.experiments.model_hash import ModelHashes
 from app.experiments.port import ConfigRefusedError, EnginePort, PortError, StoppedError
 from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner, WorkloadRunner
+from app.experiments.scripting import sample_text
 from app.experiments.subject import subject_of
 from app.experiments.workload import Workload
 from app.experiments.workload_error import WorkloadError
@@ -245,7 +246,7 @@ def refuse_impossible(config: EngineConfig, workload: Workload, runs: int) -> No
     """
     if not 1 <= runs <= MOST_RUNS:
         raise WorkloadError(f"A bench takes 1 to {MOST_RUNS:,} runs; got {runs:,}.")
-    workload.check()
+    sample_text(workload)  # the user's own text, if it is one, can be read
     _refuse_too_long(workload, config.slot_cap_tok)
 
 

@@ -13,7 +13,8 @@ import msgspec
 from app.experiments.conditions import Conditions
 from app.experiments.experiment import Cell, Figures
 from app.experiments.peak_source import peak_of, peak_sentence
-from app.experiments.play import Progressed, play
+from app.experiments.play import play
+from app.experiments.player import Progressed
 from app.experiments.port import EnginePort
 from app.experiments.run_figures import figures_of
 from app.experiments.run_record import RunRecord
