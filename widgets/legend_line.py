@@ -63,6 +63,13 @@ class LegendLine(QWidget):
         """One line of text, as wide as there is room."""
         return QSize(40 * STEP_PX, self.fontMetrics().height())
 
+    def needed_px(self) -> int:
+        """Width with which all entries are shown whole."""
+        metrics = self.fontMetrics()
+        swatches = sum(_SWATCH_PX + STEP_PX for entry in self._entries if entry.colour)
+        words = sum(metrics.horizontalAdvance(entry.text) for entry in self._entries)
+        return words + swatches + _GAP_PX * max(0, len(self._entries) - 1)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Swatches and words from the left."""
         painter = QPainter(self)

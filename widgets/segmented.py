@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
+from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
 
 
@@ -39,10 +40,13 @@ class Segmented(QWidget):
         self.setFocusProxy(self._group.button(0))
 
     def set_index(self, index: int) -> None:
-        """Choose ``index`` without a signal."""
+        """Choose ``index`` without a signal; the keyboard goes with the choice."""
+        before, button = self._group.button(self._index), self._group.button(index)
         self._index = index
-        self._group.button(index).setChecked(True)
-        self.setFocusProxy(self._group.button(index))
+        button.setChecked(True)
+        self.setFocusProxy(button)
+        if before.hasFocus():
+            button.setFocus()
 
     def index(self) -> int:
         """The chosen one."""
@@ -53,6 +57,12 @@ class Segmented(QWidget):
         for button in self._group.buttons():
             button.setAccessibleName(f"{name}: {button.text()}")
             button.setAccessibleDescription(description)
+
+    def explain(self, index: int, sentence: str) -> None:
+        """Say what a button is for: its tooltip, and for screen readers its description."""
+        button = self._group.button(index)
+        button.setToolTip(wrapped_tip(sentence))
+        button.setAccessibleDescription(sentence)
 
     def _on_clicked(self, index: int) -> None:
         if index != self._index:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QSize
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, STEP_PX
 from tests.widgets.synthetic import SECOND, desk_at_work
 from widgets.charts.card import card_place
-from widgets.charts.note_line import NoteLine
+from widgets.charts.frame import ChartFrame
+from widgets.charts.note_line import BETWEEN, NoteLine
 from widgets.charts.scale import ticks
 from widgets.charts.sheet import rows_of, table_text
 from widgets.charts.table_dialog import TableDialog
@@ -155,12 +158,44 @@ def test_that_ticks_keep_apart_where_a_chart_is_low() -> None:
         assert ticks(top, 99.0) == every
 
 
+@contextmanager
+def alone(chart: ChartFrame[Any], width: int) -> Iterator[None]:
+    """A low chart in no column that would make it higher."""
+    column = chart.parentWidget()
+    chart.setParent(None)
+    chart.resize(width, 24 * STEP_PX)
+    chart.show()
+    QApplication.processEvents()
+    yield
+    chart.close()
+    chart.setParent(column)
+
+
 def test_that_a_low_chart_gives_its_muted_line_to_the_plot(panel: LivePanel) -> None:
     chart = panel.ttft
     assert chart._note.isVisible()
-    chart.resize(430, 24 * STEP_PX)
-    assert not chart._note.isVisible()
-    assert "queue" in chart.text()
+    assert not chart._beside.isVisible()
+    with alone(chart, 430):
+        assert not chart._note.isVisible()
+        assert "queue" in chart.text()
+
+
+def test_that_a_low_chart_has_its_muted_line_beside_its_title(panel: LivePanel) -> None:
+    charts: tuple[ChartFrame[Any], ...] = (panel.bandwidth, panel.ttft, panel.tpot)
+    for chart in charts:
+        with alone(chart, 600):
+            said = chart._note.full_text()
+            assert said
+            assert chart._beside.isVisible()
+            assert chart._beside.full_text() == said
+            # As many whole parts as there is room for, and at least the first of them.
+            assert chart._beside.text().startswith(said.split(BETWEEN)[0])
+            assert chart._beside.geometry().right() < chart._value.geometry().left()
+            # A legend with nothing in it takes no room.
+            assert chart._legend.isHidden() == (chart is not panel.tpot)
+    with alone(panel.memory, 600):  # it keeps its own line
+        assert not panel.memory._beside.isVisible()
+        assert panel.memory._note.isVisible()
 
 
 def test_that_what_a_title_explains_is_broken_into_lines(panel: LivePanel) -> None:

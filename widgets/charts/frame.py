@@ -42,6 +42,7 @@ from widgets.menu_button import forget_hover_after
 from widgets.theme import set_role
 
 NO_VALUE = "–"
+_ANY_WIDTH_PX = (1 << 24) - 1  # what Qt begins with
 # Below this the muted line costs the plot more than it says.
 _LOW_PX = 26 * STEP_PX
 _KEYS = (
@@ -120,6 +121,10 @@ class ChartFrame(QFrame, Generic[View]):
         self._note.setToolTip(self._tip)
         self._note.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         set_role(self._note, "hint")
+        # In a low chart the muted line stands in the header, as far as there is room.
+        self._beside = NoteLine()
+        self._beside.hide()
+        set_role(self._beside, "hint")
         self._empty = QLabel(empty_text, plot)
         self._empty_text = empty_text
         set_role(self._empty, "hint")
@@ -154,6 +159,7 @@ class ChartFrame(QFrame, Generic[View]):
         (below if has_legend_below else header).addWidget(self._legend, 1)
         if has_legend_below:
             header.addStretch(1)
+        header.addWidget(self._beside, 2)
         header.addWidget(self._value)
         header.addWidget(more)
         layout = QVBoxLayout(self)
@@ -260,6 +266,7 @@ class ChartFrame(QFrame, Generic[View]):
         set_role(self._value, "muted" if is_stale or value == NO_VALUE else "value")
         self._note_text = note
         self._legend.set_entries(legend)
+        self._place_note()
         stale = " (last measured, idle now)" if is_stale else ""
         self._description = ". ".join(filter(None, (f"{value}{stale}", note)))
         self._show_note()
@@ -304,14 +311,26 @@ class ChartFrame(QFrame, Generic[View]):
             events=self.events(self._view if view is None else view),
         )
 
+    def _place_note(self) -> None:
+        if self._has_legend_below:
+            return
+        # All charts alike, though one of them has the labels of time below its plot.
+        is_low = self.height() - self.plot.labels_height() < _LOW_PX
+        self._note.setHidden(is_low)
+        self._beside.setVisible(is_low)
+        # The legend takes no more than it needs, and without an entry nothing.
+        self._legend.setMaximumWidth(self._legend.needed_px() if is_low else _ANY_WIDTH_PX)
+        self._legend.setHidden(is_low and not self._legend.text())
+
     def _show_note(self) -> None:
         """The muted line: what the value is made of, or what is at the crosshair."""
         self._cursor_lines = self.plot.lines_at_cursor()
         if self._has_legend_below:
             self._legend.setHidden(bool(self._cursor_lines))
         note = BETWEEN.join(self._cursor_lines) or self._note_text
-        if note != self._note.full_text():
-            self._note.set_text(note, self._tip)
+        for line in (self._note, self._beside):
+            if note != line.full_text():
+                line.set_text(note, self._tip)
         at_cursor = ". ".join(self._cursor_lines)
         said = (at_cursor, self.text(), self.keys_text())
         description = ". ".join(part.rstrip(".") for part in said if part)
@@ -321,9 +340,9 @@ class ChartFrame(QFrame, Generic[View]):
     # --- Qt -----------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A low chart gives the muted line's room to its plot; the tooltip keeps its words."""
+        """A low chart gives the muted line's room to its plot, and its words stand above."""
         super().resizeEvent(event)
-        self._note.setHidden(self.height() < _LOW_PX and not self._has_legend_below)
+        self._place_note()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the empty text in the middle of the plot."""

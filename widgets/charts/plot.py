@@ -162,6 +162,10 @@ class TimePlot(KeptPlot):
         """Pixels below the plot that the time axis takes."""
         return axis_height(self._metrics(), self._has_time_labels)
 
+    def labels_height(self) -> int:
+        """How many of them are for labels: 0 where those are left out."""
+        return self.axis_height() - axis_height(self._metrics(), has_labels=False)
+
     # --- What it says -------------------------------------------------------------------
 
     def lines_at_cursor(self) -> list[str]:
