@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
@@ -22,6 +20,7 @@ from widgets.ceiling_words import (
     unbroken,
 )
 from widgets.charts.roofline import RooflineChart
+from widgets.plain_tip import wrapped_tip
 from widgets.streams_table import StreamsTable
 from widgets.theme import set_role
 
@@ -29,6 +28,14 @@ REFRESH_MS = 500
 """Twice a second while it can be seen: figures that change faster cannot be read."""
 
 _DEFINED = ("ceiling", "bytes_per_step", "mbu")
+_BY_STREAMS = (
+    "Decoding since these settings run, by how many streams wrote at the same time; now in bold."
+)
+_LEFT = (
+    "An estimate, no measurement. The seconds of a step grow along a line with the streams: "
+    "through the numbers of streams that were measured, or, where that is only one, by what a "
+    "further stream computes at the best prefill rate and reads of its cache at the peak."
+)
 
 
 class CeilingPanel(QScrollArea):
@@ -51,13 +58,17 @@ class CeilingPanel(QScrollArea):
         self.setAccessibleName("Ceiling")
         self.chart = RooflineChart()
         self.table = StreamsTable()
-        self._tip = "".join(f"<p>{escape(DEFINITIONS[key])}</p>" for key in _DEFINED)
+        self._tip = _defined(*_DEFINED)
         self._value = QLabel()
         self._value.setToolTip(self._tip)
         self._headline = _text_label("")
         self._headline.setToolTip(self._tip)
         self._parts, self._speed = _text_label("hint"), _text_label("hint")
         self._notes, self._left = _text_label("hint"), _text_label("hint")
+        self._parts.setToolTip(_defined("bytes_per_step"))
+        self._speed.setToolTip(_defined("stream_speed", "throughput"))
+        self._notes.setToolTip(_defined("operations", "roofline"))
+        self._left.setToolTip(wrapped_tip(_LEFT))
         body = QWidget()
         set_role(body, "scrolled")
         column = QVBoxLayout(body)
@@ -89,6 +100,7 @@ class CeilingPanel(QScrollArea):
 
     def _streams_panel(self) -> QFrame:
         title = QLabel("By streams")
+        title.setToolTip(wrapped_tip(_BY_STREAMS))
         set_role(title, "heading")
         panel, column = _panel()
         column.addWidget(title)
@@ -147,6 +159,11 @@ class CeilingPanel(QScrollArea):
     def _on_timer_timeout(self) -> None:
         if not self.window().isMinimized():
             self.view_wanted.emit()
+
+
+def _defined(*keys: str) -> str:
+    """Definitions for a tooltip."""
+    return "".join(wrapped_tip(DEFINITIONS[key]) for key in keys)
 
 
 def _panel() -> tuple[QFrame, QVBoxLayout]:

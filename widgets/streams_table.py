@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from engine_bridge.metrics.definitions import DEFINITIONS
 from resources.tokens import STEP_PX
 from widgets.ceiling_words import Row
+from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
 
 # What stands above a column, what it is called in full, and its definition.
@@ -56,10 +57,12 @@ class StreamsTable(QWidget):
         while len(self._cells) < len(rows):
             self._add_row()
         for cells, row in zip(self._cells, rows, strict=False):
-            texts = (str(row.streams), *row.cells)
+            texts, tip = (str(row.streams), *row.cells), wrapped_tip(_sentence(row))
             for cell, text in zip(cells, texts, strict=True):
                 if cell.text() != text:
                     cell.setText(text)
+                if cell.toolTip() != tip:
+                    cell.setToolTip(tip)
                 set_role(cell, "value" if row.is_present else "")
         for number, cells in enumerate(self._cells):
             for cell in cells:

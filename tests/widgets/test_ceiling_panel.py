@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from engine_bridge.metrics.ceiling import CeilingView
+from resources.theme import mixed
+from resources.tokens import DARK
 from tests.widgets.ceilings import ONE, TWO
 from widgets.ceiling_panel import REFRESH_MS, CeilingPanel
+from widgets.charts.roofline_sketch import RooflineSketch
 
 pytestmark = pytest.mark.gui
 Shown = Callable[[QWidget], None]
@@ -47,6 +52,61 @@ def test_that_a_page_at_work_says_all_of_it(panel: CeilingPanel, shown: Shown) -
     assert panel.accessibleDescription() == said
     assert [row[0] for row in panel.table.texts()] == ["1", "2", "4"]
     assert "2 streams now: 35.7 GB/s, 58 % MBU" in panel.table.accessibleDescription()
+
+
+def test_that_every_line_says_what_it_means_where_the_pointer_rests(
+    panel: CeilingPanel, shown: Shown
+) -> None:
+    shown(panel)
+    panel.show_view(TWO)
+    untold = [
+        label.text()
+        for label in panel.findChildren(QLabel)
+        if label.isVisible() and label.text() and not label.toolTip()
+    ]
+    assert untold == []
+    assert "35.7 GB/s" in panel.table._cells[1][0].toolTip()
+    panel.show_view(ONE)
+    assert "35.7 GB/s" not in panel.table._cells[0][0].toolTip()
+
+
+@pytest.mark.parametrize("size", [(430, 760), (370, 560), (700, 400)])
+def test_that_an_empty_page_sketches_what_will_come_and_says_what_to_do(
+    panel: CeilingPanel, shown: Shown, size: tuple[int, int]
+) -> None:
+    panel.resize(*size)
+    shown(panel)
+    sketch = panel.chart._empty
+    assert isinstance(sketch, RooflineSketch)
+    assert "Load a model (Ctrl+O)" in sketch.text()
+    assert "Load a model (Ctrl+O)" in panel.chart.accessibleDescription()
+    [words] = sketch.findChildren(QLabel)
+    assert words.heightForWidth(words.width()) <= words.height()
+    assert sketch.rect().contains(words.geometry())
+    image = sketch.grab().toImage()
+    ink = mixed(DARK.line, DARK.muted, 0.3).lower()
+    line = [
+        (x, y)
+        for x in range(image.width())
+        for y in range(image.height())
+        if image.pixelColor(x, y).name() == ink
+    ]
+    assert len(line) > 100
+    assert not [place for place in line if words.geometry().contains(QPoint(*place))]
+    panel.show_view(CeilingView(has_model=True))
+    assert "Send a message." in sketch.text()
+    assert "Load" not in sketch.text()
+    panel.show_view(ONE)
+    assert not sketch.isVisible()
+
+
+def test_that_a_low_empty_chart_keeps_to_its_words(panel: CeilingPanel, shown: Shown) -> None:
+    shown(panel)
+    sketch = panel.chart._empty
+    sketch.resize(300, 120)
+    [words] = sketch.findChildren(QLabel)
+    assert words.height() == 120
+    assert words.heightForWidth(words.width()) <= words.height()
 
 
 def test_that_rows_go_when_other_settings_run(panel: CeilingPanel, shown: Shown) -> None:

@@ -84,11 +84,34 @@ def test_that_a_roof_that_is_not_known_is_not_drawn() -> None:
 def test_that_an_empty_chart_says_what_will_appear(chart: RooflineChart, shown: Shown) -> None:
     shown(chart)
     assert chart._empty.isVisible()
-    assert "once a model has answered" in chart.accessibleDescription()
+    assert "Decoding then appears here" in chart.accessibleDescription()
     assert not chart.plot.picture.points
     assert chart.plot.card_at(QPointF(100, 100)) == ""
     chart.show_view(ONE)
     assert not chart._empty.isVisible()
+
+
+def test_that_a_roof_says_what_it_is_where_the_pointer_rests(
+    chart: RooflineChart, shown: Shown
+) -> None:
+    chart.show_view(TWO)
+    shown(chart)
+    geometry, picture = chart.plot.geometry_now, chart.plot.picture
+    memory, compute = geometry.memory_roof(picture), geometry.compute_roof(picture)
+    assert memory is not None
+    assert compute is not None
+    assert "What memory delivers: 61.2 GB/s" in chart.plot.card_at(memory.pointAt(0.1))
+    assert "What compute delivers: 461 Gop/s" in chart.plot.card_at(compute.pointAt(0.5))
+    # A point goes before a roof that is near, and away from both there is nothing to say.
+    best = geometry.place(
+        picture.points[-1].operations_per_byte, picture.points[-1].operations_per_s
+    )
+    assert chart.plot.card_at(best).startswith("Best prefill seen")
+    assert chart.plot.card_at(compute.pointAt(0.5) + QPointF(0, 40)) == ""
+    # Beyond its ends a roof is no line any more.
+    assert geometry.roof_text(picture, compute.p2() + QPointF(20, 0), 8) == ""
+    chart.show_view(replace(ONE, peak=Peak()))
+    assert chart.plot.geometry_now.roof_text(chart.plot.picture, memory.pointAt(0.1), 1e6) == ""
 
 
 def test_that_its_description_holds_every_point_and_both_roofs(chart: RooflineChart) -> None:

@@ -16,12 +16,20 @@ from widgets.ceiling_words import NO_VALUE, point_text, rate_text
 from widgets.charts.note_line import BETWEEN, NoteLine
 from widgets.charts.roofline_picture import Kind, RooflinePicture, RooflinePoint
 from widgets.charts.roofline_plot import RooflinePlot
+from widgets.charts.roofline_sketch import RooflineSketch
 from widgets.charts.words import gb_per_s
 from widgets.theme import set_role
 
 _EMPTY = (
-    "Decoding appears here as a point for each number of streams, reading prompts as another, "
-    "once a model has answered."
+    "Decoding then appears here as a point for each number of streams, reading prompts as another."
+)
+_LOAD, _SEND = "Load a model (Ctrl+O) and send it a message.", "Send a message."
+_MEMORY_ROOF = (
+    "What memory delivers: {}.\nA point on this line reads as fast as that; more streams compute "
+    "more\nwith each byte, and so move up along it."
+)
+_COMPUTE_ROOF = (
+    "What compute delivers: {},\nthe best prefill seen with this model since the engine started."
 )
 _KEYS = "Left and Right go from point to point, Escape leaves them."
 _DEFINED = ("roofline", "operations", "mbu")
@@ -50,11 +58,7 @@ class RooflineChart(QFrame):
         set_role(self._value, "muted")
         self._note = NoteLine()
         set_role(self._note, "hint")
-        self._empty = QLabel(_EMPTY, self.plot)
-        set_role(self._empty, "hint")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setWordWrap(True)
-        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._empty = RooflineSketch(f"{_LOAD} {_EMPTY}", self.plot)
         self.plot.installEventFilter(self)
         self.plot.pressed.connect(self.setFocus)
         header = QHBoxLayout()
@@ -73,12 +77,14 @@ class RooflineChart(QFrame):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.plot.set_palette(palette)
+        self._empty.set_palette(palette)
 
     def show_view(self, view: CeilingView) -> None:
         """Draw what was measured."""
         picture = picture_of(view)
         self.plot.show_picture(picture)
         self._empty.setVisible(not picture.points)
+        self._empty.setText(f"{_SEND if view.has_model else _LOAD} {_EMPTY}")
         present = view.present
         shown = NO_VALUE if present is None else rate_text(present.operations_per_s)
         if shown != self._value.text():
@@ -105,7 +111,7 @@ class RooflineChart(QFrame):
         self._note.set_text(at or self._note_text, self._tip)
         told = [at, *(point.text for point in points), self._note_text]
         if not points:
-            told = [_EMPTY]
+            told = [self._empty.text()]
         said = ". ".join(text.rstrip(".") for text in (*told, _KEYS) if text)
         if said != self.accessibleDescription():
             self.setAccessibleDescription(said)
@@ -136,10 +142,9 @@ class RooflineChart(QFrame):
         self.plot.set_focused(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the empty text in the middle of the plot."""
+        """Keep the sketch between the axes."""
         if watched is self.plot and event.type() == QEvent.Type.Resize:
-            area = self.plot.geometry_now.area.toRect()
-            self._empty.setGeometry(area.adjusted(2 * STEP_PX, 0, -2 * STEP_PX, 0))
+            self._empty.setGeometry(self.plot.geometry_now.area.toRect())
         return super().eventFilter(watched, event)
 
 
@@ -162,6 +167,10 @@ def picture_of(view: CeilingView) -> RooflinePicture:
         compute_operations_per_s=None if best is None else best.operations_per_s,
         compute_label=(
             "" if best is None else f"best prefill seen {rate_text(best.operations_per_s)}"
+        ),
+        memory_text=_MEMORY_ROOF.format("" if memory is None else least + gb_per_s(memory)),
+        compute_text=(
+            "" if best is None else _COMPUTE_ROOF.format(rate_text(best.operations_per_s))
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,6 +45,8 @@ class RooflinePicture:
         memory_label: Stands along it.
         compute_operations_per_s: The flat roof; None where it is not known.
         compute_label: Stands above it.
+        memory_text: All about the slanted roof, a sentence or two.
+        compute_text: All about the flat one.
     """
 
     points: tuple[RooflinePoint, ...] = ()
@@ -51,6 +54,8 @@ class RooflinePicture:
     memory_label: str = ""
     compute_operations_per_s: float | None = None
     compute_label: str = ""
+    memory_text: str = ""
+    compute_text: str = ""
 
     def extent(self) -> tuple[list[float], list[float]]:
         """Operations a byte and a second that have to be seen; empty without points."""
@@ -125,3 +130,21 @@ class RooflineGeometry:
         ]
         found = min(range(len(away)), key=lambda number: away[number], default=None)
         return found if found is not None and away[found] <= reach_px else None
+
+    def roof_text(self, picture: RooflinePicture, place: QPointF, reach_px: float) -> str:
+        """What there is to say of the roof at a place; empty where none is within reach."""
+        roofs = (
+            (self.memory_roof(picture), picture.memory_text),
+            (self.compute_roof(picture), picture.compute_text),
+        )
+        away = [(_away_px(roof, place), text) for roof, text in roofs if roof is not None]
+        nearest, text = min(away, default=(math.inf, ""))
+        return text if nearest <= reach_px else ""
+
+
+def _away_px(line: QLineF, place: QPointF) -> float:
+    """How far a place is from a line between its ends."""
+    along, to = line.p2() - line.p1(), place - line.p1()
+    length = QPointF.dotProduct(along, along)
+    share = QPointF.dotProduct(to, along) / length if length > 0 else 0.0
+    return QLineF(place, line.p1() + along * min(1.0, max(0.0, share))).length()

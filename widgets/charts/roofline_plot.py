@@ -18,7 +18,7 @@ from widgets.theme import small_font
 
 X_TITLE, Y_TITLE = "operations per byte", "operations per second"
 _RADIUS_PX, _PRESENT_RADIUS_PX = STEP_PX, 1.5 * STEP_PX
-_NEAR_PX = 4 * STEP_PX
+_NEAR_PX, _NEAR_ROOF_PX = 4 * STEP_PX, 2 * STEP_PX
 # A label takes this many times its height before the next one may follow.
 _LABEL_ROOM = 2.2
 
@@ -68,9 +68,12 @@ class RooflinePlot(KeptPlot):
         return RooflineGeometry(area, self._x_axis, self._y_axis)
 
     def card_at(self, place: QPointF) -> str:
-        """What the card at a place says, as HTML; empty away from every point."""
+        """What the card at a place says, as HTML; empty away from points and roofs."""
         number = self.geometry_now.nearest(self._picture, place, _NEAR_PX)
-        return "" if number is None else escape(self._picture.points[number].text)
+        if number is not None:
+            return escape(self._picture.points[number].text)
+        text = self.geometry_now.roof_text(self._picture, place, _NEAR_ROOF_PX)
+        return "<br>".join(escape(line) for line in text.splitlines())
 
     # --- Qt -----------------------------------------------------------------------------
 
@@ -148,7 +151,7 @@ class RooflinePlot(KeptPlot):
             width = metrics.horizontalAdvance(text)
             left = max(area.left() - STEP_PX, min(x - width / 2, area.right() + STEP_PX - width))
             painter.drawText(QPointF(left, area.bottom() + STEP_PX / 2 + metrics.ascent()), text)
-        painter.drawText(QPointF(STEP_PX, metrics.ascent()), Y_TITLE)
+        painter.drawText(QPointF(0, metrics.ascent()), Y_TITLE)
         below = QRectF(area.left(), area.bottom() - height - STEP_PX / 2, area.width(), height)
         painter.drawText(
             below.adjusted(0, 0, -STEP_PX, 0), Qt.AlignmentFlag.AlignRight, f"{X_TITLE} →"
