@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.figures import bytes_text
 from engine_bridge.memory_room import CoarseRoom, Most, RoomFigures
 from engine_bridge.model_facts import ModelFacts
@@ -11,9 +13,23 @@ from widgets.fits_view import Fit
 
 SLOTS, CONTEXT, COARSE = "slots", "context", "coarse"
 _TITLES = {
-    SLOTS: "How many conversations fit",
+    SLOTS: "Conversations that fit",
     CONTEXT: "Longest context that fits",
     COARSE: "What q8_0 KV would buy",
+}
+_MEANINGS = {
+    SLOTS: (
+        "The most slots, each with the context that is set now, with which every device keeps a "
+        "margin free. The engine is asked by dry runs: nothing is allocated."
+    ),
+    CONTEXT: (
+        "The longest context per slot, with the slots that are set now, with which every device "
+        "keeps a margin free. The engine is asked by dry runs: nothing is allocated."
+    ),
+    COARSE: (
+        "The same two questions with the K and V cache in q8_0, 8.5 bits a value, and how much "
+        "less memory the settings of now would take with it."
+    ),
 }
 _NONE_YET = "–"
 _HOST = "CPU"
@@ -27,7 +43,9 @@ WAITING = "Of the settings before: the engine is asked once the faders rest."
 
 def waiting_fits() -> tuple[Fit, ...]:
     """The questions without an answer."""
-    return tuple(Fit(key, title, _NONE_YET, "") for key, title in _TITLES.items())
+    return tuple(
+        Fit(key, title, _NONE_YET, "", meaning=_MEANINGS[key]) for key, title in _TITLES.items()
+    )
 
 
 def room_fits(room: RoomFigures, config: EngineConfig, model: ModelFacts | None) -> tuple[Fit, ...]:
@@ -38,11 +56,12 @@ def room_fits(room: RoomFigures, config: EngineConfig, model: ModelFacts | None)
         config: The configuration it was found for.
         model: The loaded model.
     """
-    return (
+    fits = (
         _slots_fit(room.slots, config),
         _context_fit(room.ctx, config, model),
         _coarse_fit(room.coarse, room.slots, config),
     )
+    return tuple(replace(fit, meaning=_MEANINGS[fit.key]) for fit in fits)
 
 
 def use_values(key: str, room: RoomFigures) -> dict[str, Value]:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
+from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
 
 
@@ -20,11 +21,13 @@ class Cell:
         text: What it says; empty for nothing.
         role: Its look.
         said: What is read out instead; empty for the text.
+        tip: What it means, a paragraph; empty for nothing.
     """
 
     text: str
     role: str = ""
     said: str = ""
+    tip: str = ""
 
 
 class CellGrid(QWidget):
@@ -69,6 +72,9 @@ class CellGrid(QWidget):
     def _show_cell(label: QLabel, cell: Cell) -> None:
         label.setText(cell.text)
         label.setAccessibleName(cell.said)
+        tip = wrapped_tip(cell.tip) if cell.tip else ""
+        if tip != label.toolTip():
+            label.setToolTip(tip)
         set_role(label, cell.role)
         # At once: a layout would show it one turn of the event loop later.
         label.show()

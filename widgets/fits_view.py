@@ -10,7 +10,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
+from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
+
+_MEANING = "What the memory that is free would still hold, of the settings as they stand now."
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Fit:
         detail: What it depends on and what limits it, a sentence or two.
         use: What the button does, for screen readers and the tip; empty where nothing is to be set.
         is_short: Whether something asked for does not fit.
+        meaning: How the question is answered, for the tip.
     """
 
     key: str
@@ -32,6 +36,7 @@ class Fit:
     detail: str
     use: str = ""
     is_short: bool = False
+    meaning: str = ""
 
 
 class FitsView(QFrame):
@@ -49,6 +54,7 @@ class FitsView(QFrame):
         set_role(self, "panel")
         self.setAccessibleName("What fits")
         title = ElidedLabel("What fits")
+        title.setToolTip(wrapped_tip(_MEANING))
         set_role(title, "heading")
         self.status = QLabel()
         self.status.setTextFormat(Qt.TextFormat.PlainText)
@@ -97,7 +103,7 @@ class FitsView(QFrame):
 
 
 class FitRow(QWidget):
-    """One question: its answer at the right, what it depends on below, the button beside that."""
+    """One question: its answer at the right, what it depends on below, the button beside both."""
 
     def __init__(self, key: str, parent: QWidget) -> None:
         """Make the row of ``key`` without an answer."""
@@ -112,21 +118,26 @@ class FitRow(QWidget):
         set_role(self.detail, "hint")
         self.use = QPushButton("Use")
         header = QHBoxLayout()
+        header.setSpacing(2 * STEP_PX)
         header.addWidget(self.title, 1)
         header.addWidget(self.value)
-        below = QHBoxLayout()
-        below.setSpacing(PANEL_PADDING_PX)
-        below.addWidget(self.detail, 1, Qt.AlignmentFlag.AlignTop)
-        below.addWidget(self.use, 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(STEP_PX // 2)
-        column.addLayout(header)
-        column.addLayout(below)
+        words = QVBoxLayout()
+        words.setSpacing(STEP_PX // 2)
+        words.addLayout(header)
+        words.addWidget(self.detail)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(PANEL_PADDING_PX)
+        row.addLayout(words, 1)
+        # Of the whole row, however many lines its words take.
+        row.addWidget(self.use, 0, Qt.AlignmentFlag.AlignVCenter)
 
     def show_fit(self, fit: Fit) -> None:
         """Bring the row up to date."""
-        self.title.set_text(fit.title)
+        tip = wrapped_tip(fit.meaning) if fit.meaning else ""
+        # Its labels have none of their own, so theirs is the row's.
+        self.setToolTip(tip)
+        self.title.set_text(fit.title, tip)
         self.value.setText(fit.value)
         self.value.setAccessibleName(f"{fit.title}: {fit.value}")
         set_role(self.value, "value-warning" if fit.is_short else "value")

@@ -11,9 +11,21 @@ from engine_bridge.metrics.memory_table import MemoryTable
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
 from widgets.cell_grid import CellGrid
 from widgets.elided_label import ElidedLabel
-from widgets.memory_table_words import lines_of, notes_of, room_lines, room_text, sentence_of
+from widgets.memory_table_words import (
+    lines_of,
+    notes_of,
+    room_lines,
+    room_text,
+    room_tip,
+    sentence_of,
+)
+from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
 
+_MEANING = (
+    "What the engine's memory is for, as a dry run predicted it and as it was measured; main "
+    "memory first, then every board that holds a part."
+)
 _NOTHING = "Nothing measured yet: the first reading comes within a second."
 
 
@@ -26,6 +38,7 @@ class MemoryTableView(QFrame):
         set_role(self, "panel")
         self.setAccessibleName("Memory by use")
         title = QLabel("Memory by use")
+        title.setToolTip(wrapped_tip(_MEANING))
         set_role(title, "heading")
         self.empty = QLabel(_NOTHING)
         self.empty.setWordWrap(True)
@@ -81,8 +94,9 @@ class MemoryBlock(QWidget):
 
     def show_table(self, table: MemoryTable) -> None:
         """Bring the block up to date."""
-        self.name.set_text(table.name)
+        self.name.set_text(table.name, wrapped_tip(sentence_of(table)))
         self.room.setText(room_text(table))
+        self.room.setToolTip(wrapped_tip(room_tip(table)))
         self.whose.show_cells(room_lines(table))
         self.uses.show_cells(lines_of(table))
         note = notes_of(table)

@@ -21,6 +21,41 @@ _USES: dict[Use, str] = {
     "rest": "Unexplained rest",
 }
 _SPOKEN: dict[Use, str] = {use: words.replace(",", "").lower() for use, words in _USES.items()}
+# The driver tells one number; the plan says what it is for, use by use in the order of the rows.
+_MEANINGS: dict[Use, str] = {
+    "mapped": (
+        "Pages of the model's file that are in memory for the engine. The system takes them back "
+        "where it needs the room, and reads them again."
+    ),
+    "weights": (
+        "Weights that the engine owns: on a board, or repacked for the processor so that no file "
+        "holds them."
+    ),
+    "kv": (
+        "The KV cache of all slots and the state of recurrent layers, allocated with the context; "
+        "the system counts it as it is written to."
+    ),
+    "compute": "Buffers for one micro-batch, and the logits that leave the model.",
+    "draft": "The model that drafts, with its own cache and buffers.",
+    "caches": (
+        "Prompts kept in host memory, and checkpoints. ≤ is the budget: it fills with use and is "
+        "given back where memory is needed."
+    ),
+}
+_HEADS = (
+    ("MiB", "1 MiB is 1,048,576 bytes; 1,024 of them are one GiB."),
+    ("predicted", "By a dry run of the engine, before anything was allocated."),
+    (
+        "measured",
+        "The engine's memory as the system or the driver counts it, about once a second; shared "
+        "out to the uses in the order of the rows, and what is left over is the unexplained rest.",
+    ),
+    ("difference", "Measured − predicted."),
+)
+_SWAP = "What all programs together have on the disk. A model that lies there crawls."
+_ALL = "All uses above together; a budget (≤) is not in it."
+_ROOM_OF_HOST = "What a program can still have without swapping, of all main memory."
+_ROOM_OF_BOARD = "What is free on this device, of all it has."
 _REST_OF_HOST = (
     "Unexplained: owned by the engine and in no plan. Python with its libraries, the vocabulary, "
     "the tokens of the slots and what the allocator keeps are in it."
@@ -59,34 +94,47 @@ def room_text(table: MemoryTable) -> str:
     return f"{free} of {total} {'available' if table.is_host else 'free'}"
 
 
+def room_tip(table: MemoryTable) -> str:
+    """What ``room_text`` means."""
+    return _ROOM_OF_HOST if table.is_host else _ROOM_OF_BOARD
+
+
 def room_lines(table: MemoryTable) -> list[list[Cell]]:
     """Whose main memory is: this window's, the engine's, the mapped model's; and swap."""
     if not table.is_host:
         return []
-    rows = [("This window", _amount(table.window_bytes)), ("Engine", _amount(table.engine_bytes))]
+    rows = [
+        ("This window", _amount(table.window_bytes), "What this window's process owns alone."),
+        ("Engine", _amount(table.engine_bytes), "What the engine's process owns alone."),
+    ]
     if table.mapped_bytes:
-        rows.append(("Engine, mapped files", _amount(table.mapped_bytes)))
+        text = _amount(table.mapped_bytes)
+        rows.append(("Engine, mapped files", text, _MEANINGS["mapped"]))
     if table.swap_used_bytes is not None and table.swap_total_bytes is not None:
         used, total = mib_text(table.swap_used_bytes), mib_text(table.swap_total_bytes)
-        rows.append(("Swap in use", f"{used} of {total} MiB" if table.swap_total_bytes else "none"))
-    return [[Cell(name, "hint"), Cell(text, "hint", f"{name}: {text}")] for name, text in rows]
+        text = f"{used} of {total} MiB" if table.swap_total_bytes else "none"
+        rows.append(("Swap in use", text, _SWAP))
+    return [
+        [Cell(name, "hint", tip=tip), Cell(text, "hint", f"{name}: {text}", tip)]
+        for name, text, tip in rows
+    ]
 
 
 def lines_of(table: MemoryTable) -> list[list[Cell]]:
     """A head, a line for each use and one for all of them; empty without a model."""
     if not table.uses:
         return []
-    heads = ("MiB", "predicted", "measured", "difference")
-    lines = [[Cell(head, "hint") for head in heads]]
-    lines += [_line(use) for use in table.uses]
+    lines = [[Cell(head, "hint", tip=tip) for head, tip in _HEADS]]
+    rest = _REST_OF_HOST if table.is_host else _REST_OF_BOARD
+    lines += [_line(use, _MEANINGS.get(use.use, rest)) for use in table.uses]
     predicted, measured = table.predicted_bytes, table.measured_bytes
     difference = None if predicted is None or measured is None else measured - predicted
     lines.append(
         [
-            Cell("Engine, all", "heading"),
-            Cell(_number(predicted), "value", f"All, predicted: {_amount(predicted)}"),
-            Cell(_number(measured), "value", f"All, measured: {_amount(measured)}"),
-            Cell(_signed(difference), "value", f"All, difference: {_signed(difference)} MiB"),
+            Cell("Engine, all", "heading", tip=_ALL),
+            Cell(_number(predicted), "value", f"All, predicted: {_amount(predicted)}", _ALL),
+            Cell(_number(measured), "value", f"All, measured: {_amount(measured)}", _ALL),
+            Cell(_signed(difference), "value", f"All, difference: {_signed(difference)} MiB", _ALL),
         ]
     )
     return lines
@@ -117,7 +165,7 @@ def sentence_of(table: MemoryTable) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _line(use: UseBytes) -> list[Cell]:
+def _line(use: UseBytes, tip: str) -> list[Cell]:
     name = _USES[use.use]
     predicted = _number(use.predicted)
     if use.is_limit and use.predicted is not None:
@@ -125,13 +173,14 @@ def _line(use: UseBytes) -> list[Cell]:
     difference = _signed(use.difference)
     is_large = use.is_limit and bool(use.difference)
     return [
-        Cell(name),
-        Cell(predicted, "muted", f"{name}, {_spoken_prediction(use)}"),
-        Cell(_number(use.measured), "", f"{name}, measured: {_amount(use.measured)}"),
+        Cell(name, tip=tip),
+        Cell(predicted, "muted", f"{name}, {_spoken_prediction(use)}", tip),
+        Cell(_number(use.measured), "", f"{name}, measured: {_amount(use.measured)}", tip),
         Cell(
             difference,
             "warning" if is_large else "muted",
             f"{name}, difference: {difference} MiB",
+            tip,
         ),
     ]
 

@@ -8,12 +8,21 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 from resources.tokens import DARK, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.charts.note_line import NoteLine
 from widgets.legend_line import Entry, LegendLine
+from widgets.plain_tip import wrapped_tip
 from widgets.slot_bar import PoolBar, SlotLane, kept_colour
 from widgets.slot_state import KEPT_WORDS, Pool
 from widgets.theme import set_role
 
 # More slots are scrolled.
 MOST_LANES = 16
+_MEANING = (
+    "A slot holds the tokens of one conversation in the KV cache; all slots together are the pool. "
+    "What stays from earlier turns is not computed again."
+)
+_ARITHMETIC = (
+    "How the pool is shared out: each slot a part of its own, or all from one pool, up to a cap "
+    "each. Beyond the length a model was trained for no slot is used."
+)
 _NO_MODEL = "No slots: they come with a model. Each holds one conversation's tokens."
 
 
@@ -31,6 +40,9 @@ class SlotsView(QFrame):
         title = QLabel("Slots")
         set_role(title, "heading")
         self.used = QLabel()
+        tip = wrapped_tip(_MEANING)
+        for label in (title, self.used):
+            label.setToolTip(tip)
         set_role(self.used, "value")
         self.note = NoteLine()
         set_role(self.note, "hint")
@@ -66,7 +78,7 @@ class SlotsView(QFrame):
         for widget in (self.used, self.note, self.bar, self.legend, self.area):
             widget.setHidden(not has_slots)
         self.used.setText(pool.figures() if has_slots else "")
-        self.note.set_text(pool.arithmetic())
+        self.note.set_text(pool.arithmetic(), wrapped_tip(_ARITHMETIC))
         self.bar.set_pool(pool)
         for shown, lane in zip(self.lanes, pool.lanes, strict=True):
             shown.set_lane(lane)
