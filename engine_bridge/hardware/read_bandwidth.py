@@ -138,10 +138,8 @@ def measure_peak_read(
     pieces = whole_bytes // threads // PIECE_BYTES
     if pieces < _LEAST_PIECES:
         raise MemoryError(
-            f"Bandwidth was not measured: {threads} threads need "
-            f"{threads * _LEAST_PIECES * PIECE_BYTES >> 20} MiB and only "
-            f"{available_bytes // _SHARE_OF_AVAILABLE >> 20} MiB can be spared now. Close other "
-            f"programs, or choose fewer threads."
+            f"Bandwidth was not measured: {threads} threads need more memory for it than can be "
+            f"spared now. Close other programs, or choose fewer threads."
         )
     best = best_of(_read(threads, pieces, (runs, seconds), stop), seconds / _WINDOWS)
     if best is None:

@@ -104,6 +104,7 @@ def _note(view: BandwidthView, is_stale: bool) -> list[str]:
     if view.ceiling_steps_per_s is not None:
         least = "at least " if view.is_lower_bound else ""
         parts.append(f"ceiling {least}{number(view.ceiling_steps_per_s)} steps/s")
-    elif view.step_bytes is not None:
-        parts.append(f"{number(view.step_bytes / 1e9)} GB a step")
+    elif view.step_bytes and view.last_bytes_per_s is not None:
+        # What a step reads is told on the page Ceiling: sizes are binary on this one.
+        parts.append(f"{number(view.last_bytes_per_s / view.step_bytes)} steps/s")
     return parts
