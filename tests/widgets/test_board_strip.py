@@ -7,6 +7,7 @@ from typing import Any
 
 import pynvml
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -19,6 +20,7 @@ from tests.unit.nvml_replay import ENGINE, GIB, Board, Replay, h200, laptop_4060
 from widgets.board_strip import BoardStrip
 from widgets.elided_label import ElidedLabel
 from widgets.live_panel import LivePanel
+from widgets.tall_page import TallPage
 from widgets.theme import apply_theme
 
 pytestmark = pytest.mark.gui
@@ -216,6 +218,38 @@ def test_that_a_warning_stands_below_the_board_in_the_warning_colour(strip: Boar
     assert "It spills." in strip.text()
     strip.set_boards((untried(),))
     assert warning.isHidden()
+
+
+@pytest.mark.parametrize("size", [(600, 460), (430, 560), (370, 420), (370, 200)])
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_that_a_warning_is_whole_in_a_low_and_narrow_column(
+    qtbot: QtBot, themed: QApplication, size: tuple[int, int], scale: float
+) -> None:
+    apply_theme(themed, DARK, scale)
+    panel = LivePanel(Meters())
+    page = TallPage(panel)
+    qtbot.addWidget(page)
+    page.resize(*size)
+    page.show()
+    sentence = (
+        "The driver put 3.21 GiB of it into the machine's memory since the model was loaded. "
+        "Choose fewer layers on the GPU, a shorter context or fewer slots."
+    )
+    for warning in ("", sentence, "", sentence):
+        panel.boards.set_boards((*activity_of(rtx_3090()), untried(warning=warning)))
+        for _ in range(4):
+            QApplication.processEvents()
+    label = labels(panel.boards)[sentence]
+    assert label.isVisible()
+    assert label.heightForWidth(label.width()) <= label.height()
+    at = label.mapTo(panel.boards, label.rect().bottomRight())
+    assert panel.boards.rect().contains(at)
+    # Nothing that follows lies over it.
+    bottom = label.mapTo(panel, label.rect().bottomLeft()).y()
+    for widget in (panel.boards.ram, *panel.charts):
+        if widget.isVisible():
+            assert widget.mapTo(panel, QPoint()).y() > bottom
+    page.close()
 
 
 def test_that_main_memory_stands_there_without_a_board(strip: BoardStrip) -> None:
