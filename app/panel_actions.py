@@ -12,12 +12,21 @@ if TYPE_CHECKING:
 
 CHARTS, LOG = "Charts", "Log and template"
 _ZOOM = 1.5
-# In the order of the pages, with what else a search may call them.
+# In the order of the pages: what a search may call them beside their names, and what they show.
 _PAGES = (
-    ("charts", "Charts", "live ttft tpot memory bandwidth history"),
-    ("ceiling", "Ceiling", "live roofline mbu bandwidth compute bound peak"),
-    ("room", "Room", "live memory ram vram kv what fits slots context"),
-)
+    (
+        "charts", "Charts", "live ttft tpot memory bandwidth history",
+        "Memory, bandwidth, TTFT and TPOT over time, with limits and predictions",
+    ),
+    (
+        "ceiling", "Ceiling", "live roofline mbu bandwidth compute bound peak",
+        "How fast memory and compute let this model decode, and how far it is from that",
+    ),
+    (
+        "room", "Room", "live memory ram vram kv what fits slots context",
+        "How much still fits, what the slots hold, and memory by use",
+    ),
+)  # fmt: skip
 
 
 def add_panel_actions(actions: Actions, window: Window) -> None:
@@ -40,11 +49,13 @@ def add_panel_actions(actions: Actions, window: Window) -> None:
 
 def _add_pages(actions: Actions, window: Window) -> None:
     # The digits behind those of the themes.
-    for page, (name, title, words) in enumerate(_PAGES):
+    for page, (name, title, words, meaning) in enumerate(_PAGES):
         actions.add(
             f"live.{name}", f"Live: show {title}", f"Ctrl+J, {page + 4}",
             partial(_show_page, window, page), CHARTS, words=words,
         )  # fmt: skip
+        keys = actions.action(f"live.{name}").keys_text
+        window.gauges.pages.explain(page, f"{meaning} ({keys}).")
 
 
 def _add_chart_actions(actions: Actions, window: Window) -> None:

@@ -49,6 +49,10 @@ class LivePages(QWidget):
         self._stack.setCurrentIndex(index)
         self.page_shown.emit(index)
 
+    def explain(self, index: int, sentence: str) -> None:
+        """Say what a page shows, where its word stands."""
+        self.choice.explain(index, sentence)
+
     def sizeHint(self) -> QSize:
         """As wide as the live column is meant to be."""
         return QSize(LIVE_WIDTH_PX, super().sizeHint().height())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from widgets.live_pages import LivePages
@@ -58,3 +58,12 @@ def test_that_the_keyboard_reaches_every_page(pages: LivePages) -> None:
 def test_that_the_page_in_front_stays_without_a_word(pages: LivePages, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(pages.page_shown):
         pages.show_page(0)
+
+
+def test_that_a_page_is_explained_where_its_word_stands(pages: LivePages) -> None:
+    pages.explain(1, "How fast it could be, and how fast it is.")
+    buttons = pages.choice.findChildren(QPushButton)
+    assert "How fast it could be" in buttons[1].toolTip()
+    assert buttons[1].accessibleDescription() == "How fast it could be, and how fast it is."
+    assert buttons[1].accessibleName() == "Page: Ceiling"
+    assert buttons[0].toolTip() == ""

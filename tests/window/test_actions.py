@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QKeyCombination, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
@@ -360,6 +360,19 @@ def test_that_pages_of_the_live_column_are_brought_to_the_front(
     window.actions_of_window.run(f"live.{name}")
     assert pages.isVisible()
     assert pages.index == page
+
+
+def test_that_the_word_of_a_page_says_what_it_shows_and_its_key(
+    make_window: Callable[..., Window],
+) -> None:
+    window = make_window()
+    buttons = window.gauges.pages.choice.findChildren(QPushButton)
+    for button, name in zip(buttons, ("charts", "ceiling", "room"), strict=True):
+        keys = window.actions_of_window.action(f"live.{name}").keys_text
+        assert keys
+        assert f"({keys})." in button.toolTip()
+        assert keys in button.accessibleDescription()
+    assert len({button.toolTip() for button in buttons}) == len(buttons)
 
 
 @pytest.mark.parametrize(("name", "place"), [("ttft", 0), ("tpot", 1)])
