@@ -108,6 +108,8 @@ class _Round:
         client = self._window.desk.client
         self._set_the_scene()
         run_for(self._stage.random.uniform(0, _LONGEST_WAIT_S[self._moment]))
+        # Between two processes there is none to strike; number 0 would be our own group.
+        until(lambda: client.pid != 0, "a process to strike")
         before = self.shown()
         self._strike(client.pid)
         self.doing = self._doing()
