@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DomainError, PlanningError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # experiments answer it themselves, once they have begun
+        print("Stopped.", file=sys.stderr)
+        return 130
     except BrokenPipeError:
         # Whoever read has seen enough (`| head`); Python must not complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
