@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from app import cli
+from app.arguments import parse_arguments
 from app.experiments import cli_bench
 from app.experiments.bench import USUAL_RUNS
 
 
 def test_that_what_was_not_said_is_usual() -> None:
-    asked = cli.parse_arguments(["bench", "m.gguf"])
+    asked = parse_arguments(["bench", "m.gguf"])
     assert (asked.runs, asked.workload, asked.json, asked.explain) == (
         USUAL_RUNS, "chat", False, False,
     )  # fmt: skip
