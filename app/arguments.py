@@ -13,15 +13,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.experiments import cli_bench, cli_compare, cli_sweep
+from app.experiments import cli_bench, cli_compare, cli_history, cli_sweep
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
 TARGET_NAMES = ("llama serve", "llama-server")
 _DEFAULT_TARGET = "llama-server"
-COMMANDS = ("plan", "export", "settings", "diagnostics", "tour", "bench", "sweep", "compare")
+COMMANDS = (
+    "plan",
+    "export",
+    "settings",
+    "diagnostics",
+    "tour",
+    "bench",
+    "sweep",
+    "compare",
+    "history",
+)
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare)
+_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 

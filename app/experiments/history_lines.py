@@ -23,6 +23,7 @@ from app.experiments.tables import (
 
 _HEADLINES = ("ttft_s", "tpot_s", "total_tok_s")
 _INDENT = "    "
+_NO_BREAK = "\u00a0"
 _MOST_EXTRAS = 3
 _HASH_CHARACTERS = 16
 
@@ -35,7 +36,9 @@ def list_lines(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         state = "" if row.state is State.DONE else f" · {row.state}"
         lines += wrapped(f"{row.title or row.model}", mark=f"{row.key}  {row.kind}{state}  ")
-        lines += wrapped(_about(row), mark=_INDENT)
+        # A figure stays on one line with its name and unit.
+        about = " · ".join(part.replace(" ", _NO_BREAK) for part in _about(row))
+        lines += [line.replace(_NO_BREAK, " ") for line in wrapped(about, mark=_INDENT)]
     return lines
 
 
@@ -70,7 +73,7 @@ def difference_lines(first: Experiment, second: Experiment, found: Difference) -
 # --- Inside -----------------------------------------------------------------------------
 
 
-def _about(row: Row) -> str:
+def _about(row: Row) -> list[str]:
     parts = [
         f"{BY_FIGURE[key].label} {value_text(BY_FIGURE[key], getattr(row, key))}"
         for key in _HEADLINES
@@ -84,8 +87,7 @@ def _about(row: Row) -> str:
         which = "one" if row.total_tok_s is None else "fastest"
         runs = f"{which} of {row.cells:,} configurations, {runs}"
     parts.append(runs)
-    parts += [f"#{tag}" for tag in row.tags]
-    return " · ".join(parts)
+    return [*parts, *(f"#{tag}" for tag in row.tags)]
 
 
 def _pair_lines(pair: CellPair, *, is_named: bool) -> list[str]:
