@@ -59,6 +59,7 @@ class OwnEngine:
     Attributes:
         peak_bytes_per_s: Peak read bandwidth at the threads of the present configuration, as the
             engine measured it last; 0 before that.
+        is_peak_lower_bound: Whether other programs took the cores meanwhile: it may be higher.
 
     Args:
         arguments: What starts the engine.
@@ -79,6 +80,7 @@ class OwnEngine:
     ) -> None:
         """Start the process and wait for its greeting."""
         self.peak_bytes_per_s = 0.0
+        self.is_peak_lower_bound = False
         self._arguments = arguments or engine_arguments()
         self._limits = limits
         self._awaits_peak = awaits_peak
@@ -327,6 +329,7 @@ class OwnEngine:
                 self._loaded = ""
             case BandwidthMeasured():
                 self._peaks[event.threads] = self.peak_bytes_per_s = event.peak_bytes_per_s
+                self.is_peak_lower_bound = event.is_lower_bound
             case _:
                 pass
         return event

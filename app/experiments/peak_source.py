@@ -35,7 +35,10 @@ def peak_of(
         threads = applied.effective.threads
         readers = f"{threads} threads" if threads > 1 else "one thread"
         how = f"main memory, read by {readers}"
-        meter.set_host_peak(BandwidthMeasured(port.peak_bytes_per_s, threads, how), 0.0)
+        measured = BandwidthMeasured(
+            port.peak_bytes_per_s, threads, how, is_lower_bound=port.is_peak_lower_bound
+        )
+        meter.set_host_peak(measured, 0.0)
     if any(not d.name.startswith(_HOST) and d.weights + d.kv > 0 for d in applied.memory.devices):
         meter.set_board_peaks(_snapshots(open_boards), 0.0)
     meter.set_applied(applied.memory, 0.0)
@@ -46,7 +49,13 @@ def peak_sentence(peak: Peak) -> str:
     """What MBU is a share of, for a line below a table."""
     if peak.bytes_per_s is None:
         return f"MBU is not known: {peak.how or 'the peak bandwidth was not measured'}."
-    return f"MBU is the share of a peak of {peak.bytes_per_s / 1e9:,.1f} GB/s: {peak.how}."
+    sentence = f"MBU is the share of a peak of {peak.bytes_per_s / 1e9:,.1f} GB/s: {peak.how}."
+    if peak.is_lower_bound:
+        sentence += (
+            " Other programs took the cores while it was measured: the memory can give more, and "
+            "MBU is lower than shown."
+        )
+    return sentence
 
 
 def _snapshots(open_boards: Callable[[], Sequence[MemoryReader]]) -> list[MemorySnapshot]:

@@ -66,6 +66,10 @@ class EnginePort(Protocol):
     def peak_bytes_per_s(self) -> float:
         """Peak read bandwidth as it was measured last; 0 if it was not."""
 
+    @property
+    def is_peak_lower_bound(self) -> bool:
+        """Whether other programs took the cores while the peak was measured: it may be higher."""
+
     def apply(self, config: EngineConfig) -> Applied:
         """Run ``config``, loading its model if another or none is loaded; blocks until it does.
 

@@ -101,6 +101,7 @@ class WindowPort(QObject):
         self._session = session
         self._kept = kept
         self._peak_bytes_per_s = peak_bytes_per_s
+        self.is_peak_lower_bound = False
         self._users_wanted = session.wanted
         self._users_config = None if session.applied is None else session.applied.config
         self._peaks: dict[int, float] = {}  # by threads
@@ -291,6 +292,7 @@ class WindowPort(QObject):
     def _on_event_received(self, event: Event) -> None:
         if isinstance(event, BandwidthMeasured):
             self._peaks[event.threads] = self._peak_bytes_per_s = event.peak_bytes_per_s
+            self.is_peak_lower_bound = event.is_lower_bound
         if isinstance(event, _OF_ALL):
             self._put(event)
         elif isinstance(event, _OF_REQUESTS):

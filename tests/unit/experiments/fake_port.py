@@ -61,6 +61,7 @@ class FakePort:
         is_closed: Whether it was given back.
         starts: How often an engine was started: once more after each death.
         peak_bytes_per_s: Peak bandwidth.
+        is_peak_lower_bound: Whether it may be higher.
         disturbances: What is said when the port is asked for disturbances next.
     """
 
@@ -86,6 +87,7 @@ class FakePort:
         self.is_closed = False
         self.starts = 0
         self.peak_bytes_per_s = 2e11
+        self.is_peak_lower_bound = False
         self.disturbances: list[str] = []
         self._is_stopping = self._has_said_stop = False
         self._numbers = 0

@@ -98,3 +98,10 @@ def test_that_a_board_that_tells_no_peak_leaves_mbu_unknown() -> None:
     peak = peak_of(_Port(), running_on(device("CUDA0", 5 * _GB)), lambda: (board,))
     assert peak.bytes_per_s is None
     assert "the driver does not tell" in peak_sentence(peak)
+
+
+def test_that_a_peak_measured_beside_other_programs_is_a_lower_bound() -> None:
+    port = FakePort()
+    port.is_peak_lower_bound = True
+    sentence = peak_sentence(peak_of(port, running_on(device("CPU", 5 * _GB)), no_boards))
+    assert "the memory can give more, and MBU is lower than shown" in sentence
