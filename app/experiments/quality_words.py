@@ -14,7 +14,7 @@ from app.experiments.tables import (
     text_table,
     wrapped,
 )
-from app.figures import bytes_text, seconds_text
+from app.figures import bytes_text
 
 _DEPTH = re.compile(r"mean_kld_from_(\d+)_tok")
 _TOLD_AT = re.compile(r"recall_share_from_(\d+)_percent")
@@ -34,8 +34,8 @@ def verdict_sentences(cell: Cell) -> tuple[str, ...]:
         told.append(_cost(cell.name, figures))
     if "facts" in figures:
         told.append(_recall(cell.name, figures))
-    if gain := [text for text in (_memory(figures), _speed(figures)) if text]:
-        told.append(f"What it buys: {' '.join(gain)}")
+    if gain := [text for text in (_memory(cell.name, figures), _speed(figures)) if text]:
+        told.append(" ".join(gain))
     return tuple(told)
 
 
@@ -81,8 +81,8 @@ def _cost(name: str, figures: _Figures) -> str:
     return (
         f"{name} costs a mean KLD of {_kld(figures['mean_kld'])} ± "
         f"{_kld(figures['mean_kld_error'])} over {figures['scored_tok']:,.0f} tokens. Both find "
-        f"the same token most likely in {_percent(figures['same_top_share'])} ± "
-        f"{_percent(figures['same_top_share_error'])} of them, and perplexity goes from "
+        f"the same token most likely in {_hundredths(figures['same_top_share'])} ± "
+        f"{_hundredths(figures['same_top_share_error'])} % of them, and perplexity goes from "
         f"{figures['ppl_base']:.4g} to {figures['ppl']:.4g} (× {ratio:.4f} ± {error:.4f}{change})."
     )
 
@@ -98,7 +98,7 @@ def _recall(name: str, figures: _Figures) -> str:
     )
 
 
-def _memory(figures: _Figures) -> str:
+def _memory(name: str, figures: _Figures) -> str:
     before, after = figures.get("kv_base_bytes"), figures.get("kv_bytes")
     if not before or after is None:
         return ""
@@ -106,8 +106,8 @@ def _memory(figures: _Figures) -> str:
     change = f"{100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'}"
     tokens = f" at {figures['kv_ctx_tok']:,.0f} tokens" if "kv_ctx_tok" in figures else ""
     return (
-        f"the KV cache takes {bytes_text(after)} in place of {bytes_text(before)}{tokens} "
-        f"({change})."
+        f"In memory {name} buys: the KV cache takes {bytes_text(after)} in place of "
+        f"{bytes_text(before)}{tokens} ({change})."
     )
 
 
@@ -115,11 +115,15 @@ def _speed(figures: _Figures) -> str:
     if "tpot_ratio" not in figures:
         return ""
     value, low, high = (figures[f"tpot_ratio{end}"] for end in ("", "_low", "_high"))
-    where = f"behind {figures['tpot_depth_tok']:,.0f} tokens"
-    times = f"× {value:.3f}, between {low:.3f} and {high:.3f}"
+    where = f"In speed: TPOT behind {figures['tpot_depth_tok']:,.0f} tokens"
+    interval = f"between {_longer(low)} and {_longer(high)}"
     if low <= 1 <= high:
-        return f"TPOT {where} shows no difference ({times})."
-    return f"TPOT {where} is {'longer' if value > 1 else 'shorter'} ({times})."
+        return f"{where} shows no difference ({interval})."
+    return f"{where} is {_longer(value)} than the base's ({interval})."
+
+
+def _longer(ratio: float) -> str:
+    return f"{100 * abs(ratio - 1):.1f} % {'longer' if ratio >= 1 else 'shorter'}"
 
 
 def _rows(cells: Sequence[Cell]) -> list[tuple[str, _Text]]:
@@ -128,8 +132,8 @@ def _rows(cells: Sequence[Cell]) -> list[tuple[str, _Text]]:
         ("mean KLD", _pair("mean_kld", _kld)),
         *((f"  from {at:,} tok", _pair(f"mean_kld_from_{at}_tok", _kld)) for at in depths),
         ("median KLD", _single("median_kld", _kld)),
-        ("90 % of tokens below", _single("p90_kld", _kld)),
-        ("99 % of tokens below", _single("p99_kld", _kld)),
+        ("KLD, 90 % below", _single("p90_kld", _kld)),
+        ("KLD, 99 % below", _single("p99_kld", _kld)),
         ("largest KLD", _single("max_kld", _kld)),
         ("same top, %", _pair("same_top_share", _hundredths)),
         *(
@@ -140,11 +144,11 @@ def _rows(cells: Sequence[Cell]) -> list[tuple[str, _Text]]:
         ("  / the base's", _pair("ppl_ratio", "{:.4f}".format)),
         ("facts recalled", _facts),
         *(
-            (f"  told from {at} % on, %", _single(f"recall_share_from_{at}_percent", _hundredths))
+            (f"  from {at} % of it", _single(f"recall_share_from_{at}_percent", "{:.0%}".format))
             for at in _numbers(_TOLD_AT, cells)
         ),
         ("KV cache", _single("kv_bytes", bytes_text)),
-        ("TPOT", _single("tpot_s", seconds_text)),
+        ("TPOT / the base's", _tpot),
     ]
 
 
@@ -175,12 +179,16 @@ def _facts(figures: _Figures) -> str:
     return f"{round(figures['recall_share'] * facts)} of {facts}"
 
 
+def _tpot(figures: _Figures) -> str:
+    # Absolute times of candidates are from different minutes, and would be compared.
+    if "tpot_ratio" not in figures:
+        return NO_VALUE
+    value, low, high = (figures[f"tpot_ratio{end}"] for end in ("", "_low", "_high"))
+    return f"{value:.2f} ({low:.2f}–{high:.2f})"
+
+
 def _kld(value: float) -> str:
     return f"{value:.6f}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
 
 
 def _hundredths(share: float) -> str:
