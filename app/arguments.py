@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.experiments import cli_bench, cli_compare, cli_history, cli_sweep
+from app.experiments import cli_bench, cli_compare, cli_history, cli_quality, cli_sweep
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
@@ -29,9 +29,10 @@ COMMANDS = (
     "sweep",
     "compare",
     "history",
+    "quality",
 )
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history)
+_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 
