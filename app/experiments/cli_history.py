@@ -110,10 +110,22 @@ def _add_list_options(parser: argparse.ArgumentParser, *, is_whole: bool) -> Non
     else:
         parser.add_argument(
             "words", nargs="*", metavar="WORD",
-            help="stand all in title, machine, model, settings, tags or note",
+            help="must stand in title, machine, model, settings, tags or note, each of them",
         )  # fmt: skip
-    add("--kind", action="append", choices=KINDS, help="only these; repeatable")
-    add("--state", action="append", choices=STATES, help="only these; repeatable")
+    add(
+        "--kind",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        help=f"{', '.join(KINDS)}; repeatable",
+    )
+    add(
+        "--state",
+        action="append",
+        choices=STATES,
+        metavar="STATE",
+        help=f"{', '.join(STATES)}; repeatable",
+    )
     add(
         "--model",
         action="append",
@@ -123,7 +135,13 @@ def _add_list_options(parser: argparse.ArgumentParser, *, is_whole: bool) -> Non
     add("--tag", metavar="TAG", help="only those with this tag")
     add("--since", type=_day, metavar="DATE", help="begun on that day or later, e.g. 2026-11-30")
     add("--until", type=_day, metavar="DATE", help="begun on that day or earlier")
-    add("--order", choices=tuple(ORDERS), default="time", help="what they are ordered by")
+    add(
+        "--order",
+        choices=tuple(ORDERS),
+        default="time",
+        metavar="BY",
+        help=", ".join(ORDERS),
+    )
     add("--ascending", action="store_true", default=False, help="oldest or smallest first")
     add(
         "--limit",

@@ -13,10 +13,9 @@ from app.experiments.cli_history import ORDERS
 from app.experiments.difference import difference
 from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.history_export import ENDINGS, KINDS, exported
-from app.experiments.history_lines import difference_lines, list_lines, when_text
+from app.experiments.history_lines import difference_lines, list_lines, when_text, whole_lines
 from app.experiments.history_query import Filter, Order
 from app.experiments.history_store import HistoryStore
-from app.experiments.tables import experiment_lines, wrapped
 from app.experiments.terminal import write_json
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
@@ -107,13 +106,7 @@ def _show(store: HistoryStore, arguments: argparse.Namespace) -> None:
         return
     head = f"{experiment.key} · {experiment.kind} · {experiment.state}"
     _print([f"{head} · {when_text(experiment.begun_at)}", ""])
-    _print(experiment_lines(experiment, explain=arguments.explain))
-    if experiment.failure:
-        _print(wrapped(experiment.failure, mark="failed   "))
-    if experiment.tags:
-        _print(wrapped(", ".join(experiment.tags), mark="tags     "))
-    for number, text in enumerate(experiment.note.splitlines()):
-        _print(wrapped(text, mark="         " if number else "note     ") or [""])
+    _print(whole_lines(experiment, explain=arguments.explain))
 
 
 def _compare(store: HistoryStore, arguments: argparse.Namespace) -> None:

@@ -206,8 +206,8 @@ def _summary(cell: Cell) -> str:
         head = (f"{len(cell.runs)} runs", "median", "±", "lowest", "highest", "")
         return table(head, rows, left=(0, 5))
     if any(row[2] for row in rows) and not cell.runs:
-        told = [[*row[:3], row[-1]] for row in rows]
-        return table(("", "value", "± standard error", ""), told, left=(0, 3))
+        narrow = [[*row[:3], row[-1]] for row in rows]
+        return table(("", "value", "± standard error", ""), narrow, left=(0, 3))
     return table(("", "value", ""), [[*row[:2], row[-1]] for row in rows], left=(0, 2))
 
 

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.experiments.difference import CellPair, Changed, Difference, FigurePair
-from app.experiments.experiment import Experiment, State
+from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.history_rows import Row
 from app.experiments.measures import BY_FIGURE
+from app.experiments.quality_words import quality_lines
+from app.experiments.sweep_table import sweep_lines
 from app.experiments.tables import (
     NO_VALUE,
     Scale,
+    experiment_lines,
     label_of,
     scale_of,
     settings_text,
@@ -26,6 +29,8 @@ _INDENT = "    "
 _NO_BREAK = "\u00a0"
 _MOST_EXTRAS = 3
 _HASH_CHARACTERS = 16
+# As wide as the names that tables tell the subject by.
+_MARK = 11
 
 
 def list_lines(rows: Sequence[Row]) -> list[str]:
@@ -48,6 +53,30 @@ def when_text(begun_at: str) -> str:
         return datetime.fromisoformat(begun_at).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:
         return begun_at
+
+
+def whole_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
+    """All there is to say of one, as its own command says it, and the user's words for it.
+
+    Args:
+        experiment: Of any kind.
+        explain: Whether each figure's definition is added.
+    """
+    match experiment.kind:
+        case Kind.SWEEP:
+            lines = sweep_lines(experiment, BY_FIGURE["total_tok_s"], explain=explain)
+        case Kind.QUALITY:
+            lines = quality_lines(experiment)
+        case _:
+            lines = experiment_lines(experiment, explain=explain)
+    if experiment.failure:
+        lines += wrapped(experiment.failure, mark=f"{'failed':<{_MARK}}")
+    if experiment.tags:
+        lines += wrapped(", ".join(experiment.tags), mark=f"{'tags':<{_MARK}}")
+    for number, text in enumerate(experiment.note.splitlines()):
+        mark = "" if number else "note"
+        lines += wrapped(text, mark=f"{mark:<{_MARK}}") or [""]
+    return lines
 
 
 def difference_lines(first: Experiment, second: Experiment, found: Difference) -> list[str]:
@@ -82,12 +111,14 @@ def _about(row: Row) -> list[str]:
     if not parts:
         extras = extra_figures(row.extra)[:_MOST_EXTRAS]
         parts += [f"{extra.label} {extra.text}" for extra in extras]
-    runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs"
+    if not row.cells:
+        return ["nothing was measured", *(f"#{tag}" for tag in row.tags)]
+    runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs" if row.runs else ""
     if row.cells > 1:
         which = "one" if row.total_tok_s is None else "fastest"
-        runs = f"{which} of {row.cells:,} configurations, {runs}"
-    parts.append(runs)
-    return [*parts, *(f"#{tag}" for tag in row.tags)]
+        cells = f"{which} of {row.cells:,} configurations"
+        runs = f"{cells}, {runs}" if runs else cells
+    return [*parts, *filter(None, [runs]), *(f"#{tag}" for tag in row.tags)]
 
 
 def _pair_lines(pair: CellPair, *, is_named: bool) -> list[str]:

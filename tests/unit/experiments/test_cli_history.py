@@ -23,6 +23,9 @@ from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.history_export import KINDS as EXPORT_KINDS
 from app.experiments.history_query import Order
 from app.experiments.history_store import HistoryStore
+from app.experiments.measures import BY_FIGURE
+from app.experiments.quality_words import quality_lines
+from app.experiments.sweep_table import sweep_lines
 from app.experiments.tables import WIDTH
 from app.storage.folders import own_folders
 from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
@@ -162,6 +165,29 @@ def test_that_one_is_shown_by_a_part_of_its_key(capsys: pytest.CaptureFixture[st
     assert whole == experiment(NEW, state=State.STOPPED)
 
 
+def test_that_each_kind_is_shown_as_its_own_command_shows_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store = HistoryStore(own_folders().history)
+    quality = experiment(
+        "20261202-000000-cccccc",
+        [
+            cell("f16", runs=0, extra={"ppl": 21.0, "ppl_error": 0.3}),
+            cell("q8_0", runs=0, extra={"mean_kld": 0.0006, "mean_kld_error": 0.00002}),
+        ],
+        kind=Kind.QUALITY,
+    )
+    store.keep(quality)
+    store.keep(experiment("20261203-000000-dddddd", [], state=State.FAILED, failure="It died."))
+    store.close()
+    assert "\n".join(sweep_lines(sweep(SWEEP), BY_FIGURE["total_tok_s"])) in run(
+        capsys, "show", SWEEP
+    )
+    assert "\n".join(quality_lines(quality)) in run(capsys, "show", "cccccc")
+    assert "failed     It died.\n" in run(capsys, "show", "dddddd")
+    assert "nothing was measured" in run(capsys)
+
+
 def test_that_two_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "compare", NEW, OLD)
     assert "cache_type_k" in text
@@ -252,7 +278,7 @@ def test_that_a_note_is_written_and_read(
     assert run(capsys, "note", NEW, "Lid closed.") == "Lid closed.\n"
     monkeypatch.setattr(sys, "stdin", io.StringIO("Two\nlines\n"))
     assert run(capsys, "note", NEW, "-") == "Two\nlines\n"
-    assert "note     Two\n         lines\n" in run(capsys, "show", NEW)
+    assert "note       Two\n           lines\n" in run(capsys, "show", NEW)
     assert json.loads(run(capsys, "note", NEW, "", "--json")) == {"key": NEW, "note": ""}
 
 
