@@ -336,7 +336,9 @@ def test_that_a_drive_that_was_gone_is_written_to_when_it_is_back(tmp_path: Path
     elsewhere.rename(folder)
     store.keep(experiment("third"))
     store.close()
-    assert sorted(keys(HistoryStore(folder))) == ["first", "second", "third"]
+    again = HistoryStore(folder)
+    assert sorted(keys(again)) == ["first", "second", "third"]
+    again.close()
 
 
 # --- Damaged ----------------------------------------------------------------------------
