@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -327,7 +328,9 @@ def _bound_text(found: Estimate, present: int) -> str:
         return ""
     if found.binds_from <= present:
         return ". Compute takes longer than reading already"
-    return f". From about {found.binds_from:.0f} streams on compute takes longer than reading"
+    # The first whole number with which it does; above the present one, so never a single stream.
+    streams = math.ceil(found.binds_from)
+    return f". From about {streams:,} streams on compute takes longer than reading"
 
 
 def points_text(view: CeilingView) -> list[str]:

@@ -205,6 +205,8 @@ def test_that_a_single_number_of_streams_needs_the_best_prefill() -> None:
     assert "of one stream and the best prefill" in left_text(
         replace(ONE, best_prefill=prefill(3.0))
     )
+    slow = left_text(replace(ONE, best_prefill=prefill(5.8)))
+    assert "From about 2 streams on compute takes longer than reading." in slow  # from 1.35 on
     # With more streams more experts are read, and one number of streams does not tell how many.
     assert estimate_of(replace(ONE, best_prefill=prefill(3.0), experts=8)) is None
 
