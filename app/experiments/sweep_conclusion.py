@@ -8,9 +8,9 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE, Measure
-from app.experiments.ranking import Ranking, median_of, pareto_of, ranking_of, values_of
+from app.experiments.ranking import Ranking, pareto_of, ranking_of, values_of
 from app.experiments.spread import LEAST_RUNS, summary
-from app.experiments.tables import value_text
+from app.experiments.tables import NO_VALUE, scale_of
 
 PARETO = "pareto"
 """In ``Cell.extra`` 1 where no other cell beats this one in everything at once."""
@@ -25,7 +25,7 @@ def concluded(experiment: Experiment, measure: Measure) -> Experiment:
     cells = experiment.cells
     measured = [cell for cell in cells if cell.runs and not cell.skipped]
     # Of one cell, or of cells measured once, none can beat another.
-    can_differ = len(measured) > 1 and max(len(cell.runs) for cell in measured) > 1
+    can_differ = len(measured) > 1 and min(len(cell.runs) for cell in measured) > 1
     pareto = pareto_of(cells) if can_differ else ()
     marked = tuple(
         msgspec.structs.replace(cell, extra=_marked(cell, is_pareto=place in pareto))
@@ -76,11 +76,12 @@ def _alike_words(cells: Sequence[Cell], ranking: Ranking) -> str:
 def _with_interval(cell: Cell, measure: Measure) -> str:
     short = summary(values_of(cell, measure))
     if short is None:
-        return value_text(measure, median_of(cell, measure))
-    told = value_text(measure, short.median)
+        return NO_VALUE
+    scale = scale_of(measure, short.median)
+    told = f"{scale.text(short.median)} {scale.unit}".rstrip()
     if short.low is None or short.high is None:
         return told
-    return f"{told}, between {value_text(measure, short.low)} and {value_text(measure, short.high)}"
+    return f"{told}, between {scale.text(short.low)} and {scale.text(short.high)}"
 
 
 def _pareto_sentence(cells: Sequence[Cell]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE, Measure
 from app.experiments.ranking import values_of
-from app.experiments.spread import Summary, summary
+from app.experiments.spread import LEAST_RUNS, Summary, summary
 from app.experiments.sweep_conclusion import PARETO
 from app.experiments.tables import (
     DISTURBED,
@@ -16,10 +16,8 @@ from app.experiments.tables import (
     Scale,
     common_scale,
     definition_lines,
-    disturbance_lines,
     label_of,
-    skipped_lines,
-    spread_sentence,
+    settings_text,
     subject_lines,
     text_table,
     wrapped,
@@ -28,6 +26,8 @@ from app.experiments.tables import (
 _SPEEDS = ("user_tok_s", "total_tok_s")
 _MEMORY = "owned_bytes"
 _CHOICE = "◆"
+# The JSON has them all; of a busy machine they are as many as there are runs.
+_MOST_DISTURBED = 6
 
 
 def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = False) -> list[str]:
@@ -44,12 +44,10 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
     if cells:
         parts += [_table(cells, keys), _legend(cells)]
     parts += [[line for said in experiment.conclusion for line in wrapped(said)]]
-    parts += [disturbance_lines(cells), skipped_lines(experiment.cells), _notes(experiment.cells)]
-    if cells:
-        parts += [wrapped(spread_sentence(cells))]
+    parts += [_disturbances(cells), _skipped(experiment.cells), _notes(experiment.cells)]
     if explain:
         parts += [definition_lines(keys)]
-    parts += [subject_lines(experiment)]
+    parts += [[*subject_lines(experiment), *_common_settings(experiment.cells)]]
     lines: list[str] = []
     for part in filter(None, parts):
         lines += ["", *part] if lines else part
@@ -61,13 +59,14 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
 
 def _table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     """The names stand last, or each above its figures where they are too long for that."""
-    shown = [(BY_FIGURE[key], common_scale(BY_FIGURE[key], cells)) for key in keys]
+    columns = [(BY_FIGURE[key], common_scale(BY_FIGURE[key], cells)) for key in keys]
+    has_intervals = _has_intervals(cells)
     head = [""]
-    for measure, scale in shown:
+    for measure, scale in columns:
         head += [f"{_short(measure)} {scale.unit}".rstrip()]
-        head += [] if measure.key == _MEMORY else ["between"]
+        head += ["between"] if has_intervals and measure.key != _MEMORY else []
     head += ["runs"]
-    rows = [_row(cell, shown) for cell in cells]
+    rows = [_row(cell, columns, has_intervals=has_intervals) for cell in cells]
     names = [cell.name + f" {DISTURBED}" * any(cell.disturbed) for cell in cells]
     beside = [[*row, name] for row, name in zip(rows, names, strict=True)]
     table = text_table([*head, ""], beside, left=(0, len(head)))
@@ -86,13 +85,17 @@ def _short(measure: Measure) -> str:
     )
 
 
-def _row(cell: Cell, shown: Sequence[tuple[Measure, Scale]]) -> list[str]:
+def _row(cell: Cell, columns: Sequence[tuple[Measure, Scale]], *, has_intervals: bool) -> list[str]:
     row = [_CHOICE if cell.extra.get(PARETO) else ""]
-    for measure, scale in shown:
+    for measure, scale in columns:
         short = summary(values_of(cell, measure))
         row += [NO_VALUE if short is None else scale.text(short.median)]
-        row += [] if measure.key == _MEMORY else [_interval(short, scale)]
+        row += [_interval(short, scale)] if has_intervals and measure.key != _MEMORY else []
     return [*row, str(len(cell.runs))]
+
+
+def _has_intervals(cells: Sequence[Cell]) -> bool:
+    return any(len(cell.runs) >= LEAST_RUNS for cell in cells)
 
 
 def _interval(short: Summary | None, scale: Scale) -> str:
@@ -108,9 +111,49 @@ def _legend(cells: Sequence[Cell]) -> list[str]:
             "no other is better in speed per user, total throughput or memory and worse in none",
             mark=f"{_CHOICE} ",
         )
-    if any(summary(values_of(cell, BY_FIGURE["total_tok_s"])) for cell in cells):
-        lines += wrapped("“between” is the 95 % interval of the median.")
+    between = " Between: the 95 % interval of the median." if _has_intervals(cells) else ""
+    told = "Medians; combinations are compared by their runs of the same round."
+    return lines + wrapped(told + between)
+
+
+def _disturbances(cells: Sequence[Cell]) -> list[str]:
+    told = [
+        f"{cell.name}, run {number}: {sentence}"
+        for cell in cells
+        for number, sentence in enumerate(cell.disturbed, start=1)
+        if sentence
+    ]
+    lines = [
+        line for said in told[:_MOST_DISTURBED] for line in wrapped(said, mark=f"{DISTURBED} ")
+    ]
+    more = len(told) - _MOST_DISTURBED
+    if more > 0:
+        lines += wrapped(f"and {more:,} more runs were disturbed.", mark=f"{DISTURBED} ")
     return lines
+
+
+def _skipped(cells: Sequence[Cell]) -> list[str]:
+    """What was not measured by the reason, which several often share."""
+    names: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.skipped:
+            names.setdefault(cell.skipped, []).append(cell.name)
+    return [
+        line
+        for reason, skipped in names.items()
+        for line in wrapped(f"{'; '.join(skipped)}: {reason}", mark="skipped ")
+    ]
+
+
+def _common_settings(cells: Sequence[Cell]) -> list[str]:
+    """What was set for all of them; what differs is in their names."""
+    first = cells[0].config if cells else {}
+    common = {
+        key: value
+        for key, value in first.items()
+        if all(cell.config.get(key) == value for cell in cells)
+    }
+    return wrapped(settings_text(common), mark="settings   ") if common else []
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:

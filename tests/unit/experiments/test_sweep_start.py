@@ -14,6 +14,7 @@ from app.experiments.lengths import Fixed
 from app.experiments.measures import BY_FIGURE
 from app.experiments.model_hash import ModelHashes
 from app.experiments.port import StoppedError
+from app.experiments.sweep_conclusion import concluded
 from app.experiments.sweep_start import compare_configs, sweep_of_words, too_long_of
 from app.experiments.sweep_table import sweep_lines
 from app.experiments.tables import WIDTH
@@ -27,6 +28,7 @@ from tests.unit.experiments.fake_port import FakeEngine, FakePort
 from tests.unit.experiments.made_up import (
     SMALL,
     Listener,
+    cell_of,
     plan_that_fits,
     plan_up_to,
     small_runner,
@@ -192,11 +194,50 @@ def test_that_a_side_that_cannot_run_is_named_with_the_reason(model_path: Path) 
         compared(model_path, {"slots": 1}, {"slots": 8}, plan_up_to(4))
 
 
-def test_that_marks_and_disturbances_are_in_the_table() -> None:
-    cell = Cell("slots=1", notes=("A note.",))
-    experiment = _one_of(cell)
-    assert "slots=1: A note." in sweep_lines(experiment, _TOTAL)
+def test_that_notes_and_settings_common_to_all_are_told() -> None:
+    cells = (
+        Cell("slots=1", {"threads": 2}, notes=("A note.",)),
+        Cell("slots=2", {"threads": 2, "slots": 2}),
+    )
+    lines = sweep_lines(_sweep_of(*cells), _TOTAL)
+    assert "slots=1: A note." in lines
+    assert lines[-1] == "settings   threads=2"
 
 
-def _one_of(cell: Cell) -> Experiment:
-    return Experiment("k", Kind.SWEEP, "2026", State.DONE, "A sweep", Subject(), cells=(cell,))
+def test_that_a_reason_is_told_once_for_all_that_it_stands_against() -> None:
+    cells = (
+        Cell("a", skipped="A rule."),
+        Cell("b", skipped="No room."),
+        Cell("c", skipped="A rule."),
+    )
+    lines = sweep_lines(_sweep_of(*cells), _TOTAL)
+    assert [line for line in lines if line.startswith("skipped")] == [
+        "skipped a; c: A rule.", "skipped b: No room.",
+    ]  # fmt: skip
+
+
+def test_that_of_many_disturbed_runs_some_are_told_and_the_rest_counted() -> None:
+    cell = cell_of("slots=1", [1.0] * 9)
+    loud = msgspec.structs.replace(cell, disturbed=("It was loud.",) * 9)
+    lines = sweep_lines(_sweep_of(loud, cell), _TOTAL)
+    assert "* slots=1, run 6: It was loud." in lines
+    assert "* and 3 more runs were disturbed." in lines
+    assert any(line.endswith("slots=1 *") for line in lines)
+
+
+def test_that_names_too_long_for_the_line_stand_above_their_figures() -> None:
+    name = "slots=1, cache_type_k+cache_type_v=q8_0, flash_attn=on, ubatch_tok=512"
+    lines = sweep_lines(_sweep_of(cell_of(name, [10.0] * 5), cell_of("b", [20.0] * 5)), _TOTAL)
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[lines.index(name) + 1].split()[-1] == "5"
+
+
+def test_that_below_five_rounds_there_is_no_column_of_intervals() -> None:
+    few = sweep_lines(_sweep_of(cell_of("a", [10.0] * 4), cell_of("b", [20.0] * 4)), _TOTAL)
+    assert not any("between" in line.lower() for line in few)
+    assert "5 rounds give intervals" in " ".join(few)
+
+
+def _sweep_of(*cells: Cell) -> Experiment:
+    experiment = Experiment("k", Kind.SWEEP, "2026", State.DONE, "A sweep", Subject(), cells=cells)
+    return concluded(experiment, _TOTAL)
