@@ -10,6 +10,7 @@ import msgspec
 
 from app.experiments.lengths import Lengths, lengths_of
 from app.experiments.presets import preset_workload
+from app.experiments.texts import user_text
 from app.experiments.workload import LIMIT_USERS, Material, Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_file import read_workload
@@ -25,12 +26,16 @@ def workload_of(words: Sequence[str]) -> Workload:
             folder in it), then any ``key=value``.
 
     Raises:
-        WorkloadError: If there is no such workload, or it cannot be used.
+        WorkloadError: If there is no such workload, or it or its text cannot be used.
     """
     name, *changes = words
     is_file = name.lower().endswith(".json") or len(Path(name).parts) > 1
     base = read_workload(Path(name).expanduser()) if is_file else preset_workload(name)
-    return changed(base, changes)
+    workload = changed(base, changes)
+    if workload.material is Material.FILE:
+        # Here already, before an engine is started for nothing.
+        user_text(Path(workload.text_path))
+    return workload
 
 
 def changed(base: Workload, words: Sequence[str]) -> Workload:

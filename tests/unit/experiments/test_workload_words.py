@@ -98,6 +98,8 @@ def test_that_a_text_of_ones_own_is_the_material(tmp_path: Path) -> None:
         (["chat", "material=file"], "text_path names the text of a workload"),
         (["gone.json"], "There is no file gone.json."),
         (["no/such"], "There is no file such."),
+        (["chat", "text_path=/no/such.txt"], "There is no file such.txt. Check the path "),
+        (["chat", "text_path=."], f"{Path.cwd().name} is a folder. Name a text file in it."),
     ],
 )
 def test_that_a_wrong_word_is_a_sentence(words: list[str], sentence: str) -> None:
