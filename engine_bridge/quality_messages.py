@@ -107,7 +107,7 @@ class PairMade(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True
 
     Attributes:
         chunks: Chunks that will be read.
-        text_tok: Tokens of the whole text.
+        text_tok: Tokens of the text, of a long one only as far as it was taken apart.
         flash_attn_base: ``on`` or ``off``; ``auto`` where llama.cpp does not tell.
         flash_attn: The same of the candidate.
         threads_batch: Threads that read the text.

@@ -20,7 +20,7 @@ from engine_bridge.child.context_pair import (
 )
 from engine_bridge.child.llama import Model
 from engine_bridge.child.pair_speed import WARM_UP_STEPS, measured_speed
-from engine_bridge.child.recall import RecallText, facts_of, lay_out, recalled
+from engine_bridge.child.recall import RecallText, Tokenizer, facts_of, lay_out, recalled
 from engine_bridge.child.row_scores import RowComparer
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.quality_messages import (
@@ -34,6 +34,8 @@ from engine_bridge.quality_messages import (
 )
 from engine_bridge.quality_scores import TokenScores, text_figures
 
+# More than tokens of prose have, and how many of them a cut may change.
+_CHARS_A_TOKEN, _NEAR_CUT_TOK = 8, 64
 # A load counts as much as reading so many tokens in both contexts, in what is told of progress.
 _LOAD_TOK = 512
 # Mean nats of a chunk; beyond exp(709) a perplexity is no number of 64 bits.
@@ -80,7 +82,7 @@ class QualityRun:
         refuse_broken_rules(candidate, facts)
         self._all_tok = _LOAD_TOK + request.chunks * request.ctx_tok
         with loaded_model(base, self._loaded) as model:
-            tokens = model.tokenize(request.text, add_special=True, parse_special=False)
+            tokens = tokens_of(model, request.text, request.chunks * request.ctx_tok)
             chunks = chunks_of(tokens, request, model.bos if model.adds_bos else None)
             recall = self._recall_text(model)
             self._all_tok = _LOAD_TOK + len(chunks) * request.ctx_tok
@@ -151,6 +153,20 @@ class QualityRun:
     def _stepped(self, tokens: int) -> None:
         self._done_tok += tokens
         self._tell(QualityProgressed(min(1.0, self._done_tok / self._all_tok), self._sentence))
+
+
+def tokens_of(tokenizer: Tokenizer, text: str, wanted_tok: int) -> list[int]:
+    """The first tokens of ``text``, at least ``wanted_tok``; all of them where it has fewer.
+
+    A text of megabytes takes seconds, one without spaces minutes. What is cut off changes tokens
+    near the cut only, which are not among those wanted.
+    """
+    chars = _CHARS_A_TOKEN * wanted_tok
+    while True:
+        tokens = tokenizer.tokenize(text[:chars], add_special=True, parse_special=False)
+        if chars >= len(text) or len(tokens) >= wanted_tok + _NEAR_CUT_TOK:
+            return tokens
+        chars *= _CHARS_A_TOKEN
 
 
 def chunks_of(

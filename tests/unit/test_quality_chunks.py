@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine_bridge.child.context_pair import QualityError, comparing_config
-from engine_bridge.child.quality_run import QualityRun, chunks_of, steps_of
+from engine_bridge.child.quality_run import QualityRun, chunks_of, steps_of, tokens_of
 from engine_bridge.quality_messages import QualityRequest
 from engine_bridge.settings.config import EngineConfig
 
@@ -26,6 +26,34 @@ def test_that_the_token_of_every_beginning_takes_the_place_of_a_chunks_first() -
 def test_that_chunks_are_as_they_stand_where_no_token_begins_a_text() -> None:
     chunks = chunks_of(range(100, 250), request(ctx_tok=64), bos=None)
     assert chunks[1] == tuple(range(164, 228))
+
+
+class Words:
+    """A tokenizer whose tokens are words; it remembers how much it was given."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        assert add_special
+        assert not parse_special
+        self.given += len(text)
+        return [0, *(len(word) for word in text.split())]
+
+
+def test_that_a_long_text_is_taken_apart_no_further_than_wanted() -> None:
+    words = Words()
+    text = " ".join("x" * (1 + number % 9) for number in range(200_000))
+    found = tokens_of(words, text, 1000)
+    assert found[:1000] == words.tokenize(text, add_special=True, parse_special=False)[:1000]
+    assert len(found) >= 1000
+    assert words.given - len(text) < len(text) // 10
+
+
+def test_that_long_words_take_more_of_the_text() -> None:
+    text = " ".join("x" * 100 for _ in range(5000))
+    assert len(tokens_of(Words(), text, 1000)) >= 1000
+    assert len(tokens_of(Words(), "few words here", 1000)) == 4
 
 
 def test_that_no_more_chunks_are_read_than_asked_for() -> None:
