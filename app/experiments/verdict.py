@@ -25,6 +25,8 @@ from app.experiments.spread import (
 _NB = "\u202f"
 # Differences below this share are none to anybody: an interval within it ends a comparison.
 ALIKE_SHARE = 0.01
+# From here on "2.5 times as fast" is easier to think of than "150 % faster".
+_MANY = 2.0
 NAMES = ("A", "B")
 
 
@@ -165,10 +167,17 @@ def _judged(
             f"{what} ({_percent(math.expm1(gain.spread))}; {count})."
         )
         return Verdict(Outcome.NONE, sentence, gain)
-    ends = sorted(_share(end, measure) for end in (gain.low, gain.high))
-    sentence = (
-        f"{claim} in {measure.label} (between {_number(ends[0])} and {_percent(ends[1])}, {count})."
-    )
+    if gain.value >= _MANY and measure.better == "faster":
+        sentence = (
+            f"{second} is {gain.value:.1f} times as fast as {first} in {measure.label} (between "
+            f"{gain.low:.1f} and {gain.high:.1f} times, {count})."
+        )
+    else:
+        ends = sorted(_share(end, measure) for end in (gain.low, gain.high))
+        sentence = (
+            f"{claim} in {measure.label} (between {_number(ends[0])} and {_percent(ends[1])}, "
+            f"{count})."
+        )
     return Verdict(Outcome.BETTER if gain.value > 1 else Outcome.WORSE, sentence, gain)
 
 
@@ -192,4 +201,4 @@ def _percent(share: float) -> str:
 
 def _number(share: float) -> str:
     percent = 100 * share
-    return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}"
+    return f"{percent:,.0f}" if percent >= 9.95 else f"{percent:.1f}"

@@ -42,6 +42,16 @@ def test_that_a_rate_that_falls_is_slower_and_names_are_those_given() -> None:
     )
 
 
+def test_that_what_is_more_than_twice_as_fast_is_told_in_times() -> None:
+    verdict = verdict_of_pairs([0.05 * noise for noise in _NOISE], [0.02] * 7, _TPOT)
+    assert (
+        verdict.sentence
+        == "B is 2.5 times as fast as A in TPOT (between 2.5 and 2.5 times, 7 pairs)."
+    )
+    larger = verdict_of_pairs([1e9 * noise for noise in _NOISE], [13e9] * 7, _MEMORY)
+    assert plain(larger.sentence).startswith("B is 1,200 % larger than A in memory (between 1,1")
+
+
 def test_that_memory_is_told_as_bytes_and_not_as_a_speed() -> None:
     verdict = verdict_of_pairs([2e9 * noise for noise in _NOISE], [1e9] * 7, _MEMORY)
     assert plain(verdict.sentence).startswith("B is 50 % smaller than A in memory (")
