@@ -172,9 +172,10 @@ class Session(QObject):
 
     def cost_of(self, key: str) -> Applies | None:
         """What the change of one setting costs; None where it does not differ."""
-        if self._applied is None or key not in self._candidate.changed_from(self._applied.config):
+        applied = self._applied
+        if applied is None or getattr(self._candidate, key) == getattr(applied.config, key):
             return None
-        return cost_of_key(key, self._applied.config, self._candidate)
+        return cost_of_key(key, applied.config, self._candidate)
 
     def measured_seconds(self, cost: Applies) -> float | None:
         """How long the last change of this cost took on this model; None before the first."""

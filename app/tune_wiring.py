@@ -109,8 +109,9 @@ class TuneWiring(QObject):
         self._refresh_soon()
 
     def _on_hardware_measured(self, snapshots: tuple[MemorySnapshot, ...]) -> None:
+        # Once a second: what does not hang on the memory has signals of its own.
         self._machine = snapshots
-        self._refresh_soon()
+        self._refresh_memory()
 
     def _on_event_received(self, event: object) -> None:
         if isinstance(event, MemoryMeasured):

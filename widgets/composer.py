@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import STEP_PX, Palette
 from widgets.attached_text import Attached, message_text, parts_of
+from widgets.calm_label import CalmLabel
 from widgets.composer_chip import PasteChip
 from widgets.composer_editor import PromptEditor
 from widgets.composer_paste import FOLD_CHARS
@@ -116,7 +117,7 @@ class Composer(QWidget):
         self.notice_label.setAccessibleName("About the context")
         self.trouble_label = _words("hint-warning")
         self.reason_label = _words("hint-warning")
-        self.context_label = QLabel()
+        self.context_label = CalmLabel()
         self.context_label.setProperty("role", "hint")
         self.context_label.setAccessibleName("Context in use")
         self.note_label = _Hint(_HINT)
