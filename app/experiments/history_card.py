@@ -104,6 +104,25 @@ def figures_of(experiment: Experiment) -> tuple[Figure, ...]:
     return tuple(found[:MOST_FIGURES])
 
 
+def subtitle_of(experiment: Experiment) -> str:
+    """What was done, and which settings the figures are of."""
+    cell = best_cell(experiment)
+    # The model stands above it.
+    model = experiment.subject.model
+    title = experiment.title.removeprefix(model).lstrip(" ,:·-") if model else ""
+    parts = [title]
+    if cell is not None:
+        measured = sum(bool(one.runs or one.extra) for one in experiment.cells)
+        settings = settings_text(cell.config)
+        if measured > 1:
+            has_speed = any(run.total_tok_s for run in cell.runs)
+            which = "highest throughput of" if has_speed else "one of"
+            parts.append(f"{which} {measured}: {cell.name or settings}")
+        elif settings and settings not in title:
+            parts.append(settings)
+    return " · ".join(filter(None, parts))
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -135,24 +154,8 @@ def _draw_head(card: CardPainter, experiment: Experiment) -> float:
     head = experiment.subject.model or experiment.title
     card.text(model, head, TITLE_PX, palette.text, is_bold=True)
     title = QRectF(MARGIN_PX, model.bottom() + 2, width, BODY_PX + 8)
-    card.text(title, _subtitle(experiment), BODY_PX, palette.muted)
+    card.text(title, subtitle_of(experiment), BODY_PX, palette.muted)
     return title.bottom() + GAP_PX
-
-
-def _subtitle(experiment: Experiment) -> str:
-    """What was done, and which settings the figures are of."""
-    cell = best_cell(experiment)
-    parts = [experiment.title] if experiment.subject.model else []
-    if cell is not None:
-        measured = sum(bool(one.runs or one.extra) for one in experiment.cells)
-        settings = settings_text(cell.config)
-        if measured > 1:
-            has_speed = any(run.total_tok_s for run in cell.runs)
-            which = "highest throughput of" if has_speed else "one of"
-            parts.append(f"{which} {measured}: {cell.name or settings}")
-        elif settings:
-            parts.append(settings)
-    return " · ".join(filter(None, parts))
 
 
 def _draw_figures(card: CardPainter, figures: tuple[Figure, ...], top: float) -> float:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.experiments.card_chart import MOST_ROWS, chart_of
 from app.experiments.experiment import Experiment, Kind, State, Subject
-from app.experiments.history_card import MOST_FIGURES, card_png, draw_card, figures_of
+from app.experiments.history_card import MOST_FIGURES, card_png, draw_card, figures_of, subtitle_of
 from resources.card_tokens import HEIGHT_PX, MARGIN_PX, WIDTH_PX
 from resources.tokens import DARK, LIGHT, Palette
 from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
@@ -83,6 +83,23 @@ def test_that_the_figures_are_those_of_the_best_cell_with_their_spread() -> None
     assert figures[2].note.endswith(" · 5 runs")
     assert figures_of(CASES["one run"])[0].note == "1 run"
     assert not figures_of(CASES["nothing"])
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        (f"{SUBJECT.model}, chat, slots=1", "chat, slots=1"),
+        (f"{SUBJECT.model}, chat", "chat · slots=1"),
+        ("Chat at night", "Chat at night · slots=1"),
+        ("", "slots=1"),
+    ],
+)
+def test_that_nothing_is_said_twice(title: str, said: str) -> None:
+    assert subtitle_of(experiment(title=title)) == said
+
+
+def test_that_the_figures_of_several_say_of_which_they_are() -> None:
+    assert subtitle_of(sweep()) == "Slots from 1 up · highest throughput of 6: slots=32"
 
 
 def test_that_the_figures_of_quality_are_its_own() -> None:
