@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import msgspec
+
 from app.conversation import Conversation
 from app.experiments.outline import outlines_of
 from app.experiments.recording import Exchange, Recording
@@ -41,13 +45,16 @@ def recording_of(conversation: Conversation) -> Recording:
 def replay_of(conversation: Conversation, users: int = 1) -> Workload:
     """The workload in which ``users`` at a time replay a conversation, each from its beginning.
 
+    Its name tells one recording from another where a history has not kept the words.
+
     Raises:
         WorkloadError: If nothing was asked, or an answer is being written.
     """
     recording = recording_of(conversation)
     turns = len(recording.exchanges)
+    digest = hashlib.sha256(msgspec.json.encode(recording)).hexdigest()
     return Workload(
-        name="replay",
+        name=f"replay-{digest[:8]}",
         material=Material.CONVERSATION,
         turns=turns,
         requests=turns * users,

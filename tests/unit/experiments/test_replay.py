@@ -47,6 +47,15 @@ def test_that_the_words_said_later_do_not_change_a_recording() -> None:
     assert len(scripts_of(workload, 0.25)[0].turns) == 2
 
 
+def test_that_names_tell_recordings_apart() -> None:
+    conversation = talk()
+    name = replay_of(conversation).name
+    assert name.startswith("replay-")
+    assert replay_of(talk(), users=4).name == name
+    conversation.choose(3)
+    assert replay_of(conversation).name != name
+
+
 def test_that_each_user_replays_it_from_the_beginning() -> None:
     workload = replay_of(talk(), users=3)
     scripts = scripts_of(workload, 0.25)

@@ -196,7 +196,8 @@ def test_that_a_workload_is_summed_up_in_a_line() -> None:
     assert summary(workload_of(["rag", "rate_req_s=0.5"])).startswith(
         "rag: 0.5 requests a second (Poisson), "
     )
-    assert summary(replay_of(talk())) == "replay: 1 user, “Talk” replayed, 1 request of 1 turn"
+    words = summary(replay_of(talk())).partition(": ")[2]
+    assert words == "1 user, “Talk” replayed, 1 request of 1 turn"
 
 
 def test_that_changing_nothing_changes_nothing() -> None:
