@@ -7,13 +7,13 @@ Each candidate gets a process of its own, in which both caches read the text at 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
-from app.experiments.experiment import Cell, Experiment, Figures, Kind, State, Subject
+from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.keys import begun_at, new_key
 from app.experiments.port import PortError, StoppedError
 from app.experiments.quality_figures import base_figures, figures_in, in_order
@@ -26,7 +26,6 @@ from engine_bridge.quality_messages import (
     QualityAnswer,
     QualityProgressed,
     QualityRequest,
-    SpeedMeasured,
     TextScored,
 )
 from engine_bridge.settings.config import EngineConfig
@@ -207,7 +206,7 @@ class _Comparison:
             raise
         except (PortError, DomainError) as error:
             self._cells[number] = msgspec.structs.replace(
-                self._cells[number], skipped=str(error), extra={}, runs=()
+                self._cells[number], skipped=str(error), extra={}
             )
         self._keep()
 
@@ -227,10 +226,6 @@ class _Comparison:
                 self._base = msgspec.structs.replace(
                     self._base, effective={"flash_attn": answer.flash_attn_base}
                 )
-            case SpeedMeasured():
-                self._add(number, figures_in(answer))
-                self._cells[number] = _with_run(self._cells[number], answer.candidate_s)
-                self._base = _with_run(self._base, answer.base_s)
             case _:
                 self._add(number, figures_in(answer))
                 is_due = self._clock() - self._kept_s >= _KEEP_EVERY_S
@@ -281,16 +276,3 @@ class _Comparison:
             "kv_bytes": float(plan.bytes.kv),
             "kv_ctx_tok": float(plan.effective.ctx_total_tok),
         }
-
-
-def _with_run(cell: Cell, steps_s: Iterable[float]) -> Cell:
-    """``cell`` with its timed steps as a run, if it has none yet."""
-    if cell.runs:
-        return cell
-    steps = sorted(steps_s)
-    middle = len(steps) // 2
-    median_s = steps[middle] if len(steps) % 2 else (steps[middle - 1] + steps[middle]) / 2
-    run = Figures(
-        tpot_s=median_s, user_tok_s=1 / median_s, new_tok=len(steps), duration_s=sum(steps)
-    )
-    return msgspec.structs.replace(cell, runs=(run,))

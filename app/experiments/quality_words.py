@@ -32,7 +32,7 @@ def verdict_sentences(cell: Cell) -> tuple[str, ...]:
     told = []
     if "mean_kld" in figures:
         told.append(_cost(cell.name, figures))
-    if "facts" in figures:
+    if "recall_lost" in figures:
         told.append(_recall(cell.name, figures))
     if gain := [text for text in (_memory(cell.name, figures), _speed(figures)) if text]:
         told.append(" ".join(gain))
@@ -106,8 +106,8 @@ def _memory(name: str, figures: _Figures) -> str:
     change = f"{100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'}"
     tokens = f" at {figures['kv_ctx_tok']:,.0f} tokens" if "kv_ctx_tok" in figures else ""
     return (
-        f"In memory {name} buys: the KV cache takes {bytes_text(after)} in place of "
-        f"{bytes_text(before)}{tokens} ({change})."
+        f"{name} {'buys' if saved >= 0 else 'costs'} memory: the KV cache takes {bytes_text(after)} in "
+        f"place of {bytes_text(before)}{tokens} ({change})."
     )
 
 
@@ -115,7 +115,7 @@ def _speed(figures: _Figures) -> str:
     if "tpot_ratio" not in figures:
         return ""
     value, low, high = (figures[f"tpot_ratio{end}"] for end in ("", "_low", "_high"))
-    where = f"In speed: TPOT behind {figures['tpot_depth_tok']:,.0f} tokens"
+    where = f"Speed: TPOT behind {figures['tpot_depth_tok']:,.0f} tokens"
     interval = f"between {_longer(low)} and {_longer(high)}"
     if low <= 1 <= high:
         return f"{where} shows no difference ({interval})."
