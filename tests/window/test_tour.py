@@ -24,7 +24,9 @@ def test_that_the_tour_shows_every_step_on_the_demo_model(tmp_path: Path) -> Non
     assert pictures == [
         "01-loaded.png", "02-two-chats.png", "03-answered.png", "04-drag.png", "05-applied.png",
         "06-export.png", "07-branches.png", "08-conversations.png", "09-charts.png",
-        "10-actions.png", "11-models.png", "12-template.png", "13-log.png",
+        "10-actions.png", "11-models.png", "12-template.png", "13-log.png", "14-details.png",
+        "15-ghosts.png", "16-limits.png", "17-ceiling.png", "18-room.png", "19-table.png",
+        "20-advisor.png", "21-keys.png",
     ]  # fmt: skip
 
 
