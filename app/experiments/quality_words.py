@@ -105,9 +105,10 @@ def _memory(name: str, figures: _Figures) -> str:
     saved = 1 - after / before
     change = f"{100 * abs(saved):.0f} % {'less' if saved >= 0 else 'more'}"
     tokens = f" at {figures['kv_ctx_tok']:,.0f} tokens" if "kv_ctx_tok" in figures else ""
+    verb = "buys" if saved >= 0 else "costs"
     return (
-        f"{name} {'buys' if saved >= 0 else 'costs'} memory: the KV cache takes {bytes_text(after)} in "
-        f"place of {bytes_text(before)}{tokens} ({change})."
+        f"{name} {verb} memory: the KV cache takes {bytes_text(after)} in place of "
+        f"{bytes_text(before)}{tokens} ({change})."
     )
 
 

@@ -38,7 +38,7 @@ def test_that_the_verdict_says_what_it_costs_and_what_it_buys() -> None:
     assert "Of 20 facts told in 2,048 tokens the base recalled 18 and q8_0/q8_0 17" in recall
     assert "2 of those that the base recalled are lost" in recall
     assert (
-        "buys: the KV cache takes 23.9 MiB in place of 45.0 MiB at 16,384 tokens (47 % less)"
+        "buys memory: the KV cache takes 23.9 MiB in place of 45.0 MiB at 16,384 tokens (47 % less)"
         in gain
     )
     assert (
