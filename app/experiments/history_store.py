@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -60,6 +61,8 @@ class HistoryStore:
         self._clock_s = clock_s
         self._file = HistoryConnection(self.path, clock_s, patience_s, steps)
         self._unwritten: dict[str, Experiment] = {}
+        # Keys of which it was said.
+        self._damaged: set[str] = set()
 
     # --- Keeping ------------------------------------------------------------------------
 
@@ -130,7 +133,8 @@ class HistoryStore:
 
         def read(connection: sqlite3.Connection) -> tuple[Row, ...]:
             mark_cut(connection, self._clock_s())
-            return tuple(map(row_of, connection.execute(statement, parameters)))
+            rows = map(self._row_of, connection.execute(statement, parameters))
+            return tuple(row for row in rows if row is not None)
 
         return self._file.run(_UNREAD, read)
 
@@ -260,6 +264,19 @@ class HistoryStore:
         self._file.run(_UNCHANGED, lambda connection: mark_deleted(connection, key, None))
 
     # --- Inside -------------------------------------------------------------------------
+
+    def _row_of(self, values: tuple[Any, ...]) -> Row | None:
+        """None, and a sentence once, for a damaged row: the others are listed all the same."""
+        try:
+            return row_of(values)
+        except (KeyError, TypeError, msgspec.MsgspecError):
+            key = str(values[0])
+            if key not in self._damaged:
+                self._damaged.add(key)
+                self._file.sentences.append(
+                    f"The experiment {key} is damaged in the history and not listed."
+                )
+            return None
 
     def _write(self, experiment: Experiment, connection: sqlite3.Connection) -> None:
         write(connection, experiment, self._clock_s())

@@ -90,6 +90,23 @@ def test_that_one_damaged_experiment_leaves_the_others(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize("damage", ["kind = 'dance'", "extra = '{'", "tags = '1'"])
+def test_that_one_damaged_row_is_told_once_and_the_others_listed(
+    tmp_path: Path, damage: str
+) -> None:
+    store = HistoryStore(tmp_path)
+    store.keep(experiment("good"))
+    store.keep(experiment("bad"))
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(f"UPDATE experiments SET {damage} WHERE key = 'bad'")
+    for _ in range(2):
+        assert keys(store) == ["good"]
+    assert store.take_sentences() == (
+        "The experiment bad is damaged in the history and not listed.",
+    )
+    store.close()
+
+
 def test_that_two_programs_do_not_set_aside_the_new_file_of_each_other(tmp_path: Path) -> None:
     first, second = HistoryStore(tmp_path), HistoryStore(tmp_path)
     first.path.write_bytes(b"no database at all" * 100)
