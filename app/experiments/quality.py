@@ -251,7 +251,8 @@ class _Comparison:
         extra = base_figures(measured[0].extra) if measured else {}
         base = msgspec.structs.replace(self._base, extra=extra)
         self._experiment = msgspec.structs.replace(self._experiment, cells=(base, *self._cells))
-        self._reporter.kept(self._experiment)
+        if measured:  # what was refused before a figure is no experiment to look up
+            self._reporter.kept(self._experiment)
 
     def _conclusion(self) -> tuple[str, ...]:
         told = [sentence for cell in self._cells for sentence in verdict_sentences(cell)]

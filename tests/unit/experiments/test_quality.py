@@ -158,8 +158,10 @@ def test_that_a_candidate_that_is_refused_is_skipped_with_the_reason() -> None:
 
 
 def test_that_it_has_failed_where_all_are_refused() -> None:
-    made = done(Stand([PortError("The text is too short.")]), Heard(), Q8)
+    heard = Heard()
+    made = done(Stand([PortError("The text is too short.")]), heard, Q8)
     assert (made.state, made.failure) == (State.FAILED, "The text is too short.")
+    assert heard.experiments == []  # nothing to look up later
     assert made.conclusion == ()
 
 
