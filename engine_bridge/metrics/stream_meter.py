@@ -9,10 +9,11 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from engine_bridge.metrics.definitions import itl_s, percentile
+from engine_bridge.metrics.definitions import percentile
 from engine_bridge.metrics.history import HISTORY_S, History, thinned
 from engine_bridge.metrics.ring import Floats, Ring, around
 from engine_bridge.metrics.step_log import StepLog
@@ -119,8 +120,9 @@ class StreamMeter:
         if step_s[0] < before_s:
             return  # no clock goes back
         self._log.add(self._answer, [before_s, *step_s[:-1]], step_s, step_tok)
-        known = [before_s] if self._steps else []
-        self._gaps_s.extend(itl_s([*known, *step_s]).tolist())
+        ends_s = [before_s, *step_s] if self._steps else step_s
+        # What ``itl_s`` is, without an array for a pair: this is done for every token.
+        self._gaps_s.extend(end - begin for begin, end in pairwise(ends_s))
         self._steps.extend(zip(step_s, step_tok, strict=True))
         self._add_rows(step_s[-1])
 
@@ -181,9 +183,10 @@ class StreamMeter:
         return percentile(self.gaps_s(), 99)
 
     def _add_rows(self, at_s: float, is_last: bool = False) -> None:
-        tpot = self.tpot_s()
-        if tpot is not None and (is_last or _age_s(self._tpot, at_s) >= _ROW_EVERY_S):
-            self._tpot.append(at_s, tpot)
+        if is_last or _age_s(self._tpot, at_s) >= _ROW_EVERY_S:
+            tpot = self.tpot_s()
+            if tpot is not None:
+                self._tpot.append(at_s, tpot)
         if is_last or _age_s(self._itl, at_s) >= _ITL_ROW_EVERY_S:
             p99 = self.itl_p99_s()
             if p99 is not None:
@@ -195,4 +198,5 @@ def _age_s(series: Ring | History, now_s: float) -> float:
     if not len(series):
         return math.inf
     at_s, value = series.latest()
-    return math.inf if np.isnan(value).all() else now_s - at_s
+    only = value if isinstance(value, float) else value[0]
+    return math.inf if math.isnan(only) else now_s - at_s
