@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.history_store import HistoryStore
 
 pytestmark = pytest.mark.engine
 
@@ -67,7 +67,7 @@ def test_that_a_sweep_measures_skips_and_is_kept(
     assert experiment.conclusion[0].startswith("Best in total throughput: flash_attn=")
 
 
-def test_that_a_sweep_stopped_by_ctrl_c_is_gone_on_with_by_its_key(
+def test_that_a_sweep_that_was_killed_is_gone_on_with_by_its_key(
     tiny_chat_path: Path, environment: dict[str, str]
 ) -> None:
     asked = ("--vary", "slots=1,2", "--rounds", "5", "--json")
@@ -75,32 +75,42 @@ def test_that_a_sweep_stopped_by_ctrl_c_is_gone_on_with_by_its_key(
         words("sweep", tiny_chat_path, *asked), cwd=_ROOT, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    try:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "Round 2 of 5" in line:
-                break
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=_TIMEOUT_S)
-    finally:
-        process.kill()
-    assert process.returncode == 130, err
-    stopped = msgspec.json.decode(out, type=Experiment)
-    assert stopped.state is State.STOPPED
-    before = {cell.name: cell.runs for cell in stopped.cells}
-    assert 2 <= sum(map(len, before.values())) < 10
-    done = typed(environment, "sweep", tiny_chat_path, *asked, "--resume", stopped.key)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "Round 2 of 5" in line:
+            break
+    process.kill()
+    process.communicate()
+    cut = kept_sweep(environment)
+    assert cut.state is State.CUT
+    before = {cell.name: cell.runs for cell in cut.cells}
+    # What was announced had been written; of what followed at most the run in progress is lost.
+    assert all(before.values())
+    assert sum(map(len, before.values())) < 10
+
+    done = typed(environment, "sweep", tiny_chat_path, *asked, "--resume", cut.key)
     assert done.returncode == 0, done.stderr
     whole = msgspec.json.decode(done.stdout, type=Experiment)
-    assert (whole.key, whole.state) == (stopped.key, State.DONE)
+    assert (whole.key, whole.state) == (cut.key, State.DONE)
     for cell in whole.cells:
         assert len(cell.runs) == 5
         assert cell.runs[: len(before[cell.name])] == before[cell.name]
+    assert kept_sweep(environment) == whole
     refused = typed(
-        environment, "sweep", tiny_chat_path, "--vary", "slots=1,4", "--resume", stopped.key
+        environment, "sweep", tiny_chat_path, "--vary", "slots=1,4", "--resume", cut.key
     )
-    assert refused.returncode == 1
+    assert (refused.returncode, refused.stdout) == (1, "")
     assert "measured other combinations" in refused.stderr
+
+
+def kept_sweep(environment: dict[str, str]) -> Experiment:
+    """The only experiment of the history."""
+    history = HistoryStore(Path(environment["XDG_DATA_HOME"]) / "tunedeck" / "history")
+    try:
+        (row,) = history.listing()
+        return history.experiment(row.key)
+    finally:
+        history.close()
 
 
 def test_that_two_settings_are_compared_in_a_sentence(
