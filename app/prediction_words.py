@@ -48,6 +48,7 @@ def _ghost(
         value = f"{number(low)} to {worded(high)}"
     present = ""
     if isinstance(now, Estimate) and now.error <= _MOST_ERROR:
-        # A prediction as well, and no measurement: named so that it reads as one.
-        present = f", for the present settings {worded(now.seconds)}"
+        # A prediction as well, and no measurement: named so that it reads as one. Where there is no
+        # room it goes whole.
+        present = f"{BETWEEN}predicted for what runs {worded(now.seconds)}"
     return Ghost(then.seconds, then.band_s, f"predicted {value}{present}{BETWEEN}{what}")

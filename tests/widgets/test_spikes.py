@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -104,8 +105,8 @@ def test_that_a_rare_spike_does_not_press_tpot_flat_and_is_told_at_the_edge(
     )
     assert text == "↑ 226 ms"
     assert chart.plot.geometry_now.area.contains(place)
-    middle = place_of(chart, spike.time_s, 0).x()
-    assert place.left() <= middle <= place.right()
+    # Beside the line, of which all is seen.
+    assert 0 < place.left() - place_of(chart, spike.time_s, 0).x() <= 8
     inked = painted(chart, DARK.accent)
     inside = inked[int(place.top()) : int(place.bottom()), int(place.left()) : int(place.right())]
     # Letters, and not the line that runs through them.
@@ -137,9 +138,18 @@ def test_that_words_of_spikes_do_not_cover_each_other(chart: TpotChart) -> None:
     show(chart, steady())
     spikes = tuple(
         Spike(time_s, value, f"{1000 * value:.0f} ms", DARK.accent, DARK.panel)
-        for time_s, value in ((-30.0, 0.4), (-29.0, 0.3), (-1.0, 0.2), (-500.0, 0.9))
+        for time_s, value in ((-60.0, 0.4), (-57.0, 0.3), (-1.0, 0.2), (-500.0, 0.9))
     )
     metrics = QFontMetricsF(small_font(chart.plot.font()))
     told = spike_places(spikes, chart.plot.geometry_now, metrics)
-    assert [text for _, text, _ in told] == ["↑ 400 ms", "↑ 200 ms"]
+    assert [text for _, text, _ in told] == ["↑ 400 ms", "↑ 300 ms", "↑ 200 ms"]
+    columns = [place_of(chart, spike.time_s, 0).x() for _, _, spike in told]
+    # Away from the line beside it, and left of a line at the right edge.
+    assert told[0][0].right() < columns[0] < columns[1] < told[1][0].left()
+    assert told[2][0].right() < columns[2]
+    # Three in a row leave no room for the one in the middle.
+    near = [replace(spike, time_s=-60.0 - 2 * n) for n, spike in enumerate(spikes[:3])]
+    told = spike_places(near, chart.plot.geometry_now, metrics)
+    assert len(told) == 2
+    assert not told[0][0].intersects(told[1][0])
     assert all(chart.plot.geometry_now.area.contains(place) for place, _, _ in told)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QByteArray, QDataStream, QLineF, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from resources.tokens import STEP_PX
@@ -250,16 +250,28 @@ def spike_places(
         geometry: Where times and values lie.
         metrics: Of the type.
     """
-    area, top = geometry.area, geometry.y_of(EDGE) + 2
+    begin_s = -geometry.length_s
+    beyond = [s for s in spikes if s.value > geometry.edge_value and begin_s <= s.time_s <= 0]
+    columns = [geometry.x_of(spike.time_s) for spike in beyond]
     found: list[tuple[QRectF, str, Spike]] = []
-    for spike in spikes:
-        if spike.value <= geometry.edge_value or not -geometry.length_s <= spike.time_s <= 0:
-            continue
+    for spike, column in zip(beyond, columns, strict=True):
         text = f"↑ {spike.text}"
-        width = metrics.horizontalAdvance(text) + STEP_PX
-        middle = geometry.x_of(spike.time_s)
-        left = max(area.left() + 1, min(middle - width / 2, area.right() - width))
-        place = QRectF(left, top, width, metrics.height())
-        if not any(place.intersects(other) for other, _, _ in found):
-            found.append((place, text, spike))
+        size = QSizeF(metrics.horizontalAdvance(text) + STEP_PX, metrics.height())
+        free = [
+            place
+            for place in _beside(column, size, geometry)
+            if not any(place.intersects(other) for other, _, _ in found)
+        ]
+        # Where there is a choice, not over the line of another one.
+        free.sort(key=lambda place: sum(place.left() <= x <= place.right() for x in columns))
+        if free:
+            found.append((free[0], text, spike))
     return found
+
+
+def _beside(column: float, size: QSizeF, geometry: Geometry) -> list[QRectF]:
+    """Places for words right and left of a column, as far as they are in the plot."""
+    area, top = geometry.area, geometry.y_of(EDGE) + 2
+    lefts = (column + STEP_PX, column - STEP_PX - size.width())
+    places = [QRectF(QPointF(left, top), size) for left in lefts]
+    return [place for place in places if area.left() <= place.left() <= area.right() - size.width()]

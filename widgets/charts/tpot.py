@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from PySide6.QtWidgets import QWidget
 
@@ -58,11 +59,14 @@ class TpotChart(LimitedChart[TpotView]):
     def picture(self, view: TpotView) -> Picture:
         """Two lines a stream, TPOT over its gaps; what is beyond the axis runs along its edge."""
         shown = view.streams[:_LINES]
-        series = (*self._gaps(shown), *self._tpots(shown))
+        gaps, tpots = tuple(self._gaps(shown)), tuple(self._tpots(shown))
         top = top_with_ghost(self.top_with_limit(view, _axis_top(shown)), view.ghost)
-        spikes = () if top is None else spikes_of(series, top, _spike_text, self.colours.panel)
+        # Words in the faint ink of gaps could not be read.
+        inked = (replace(g, colour=t.colour) for g, t in zip(gaps, tpots, strict=True))
+        told = (*inked, *tpots)
+        spikes = () if top is None else spikes_of(told, top, _spike_text, self.colours.panel)
         ghost = ghost_levels(view.ghost, self.colours)
-        return Picture(series, ghost, top, self.limit_level(view), spikes)
+        return Picture((*gaps, *tpots), ghost, top, self.limit_level(view), spikes)
 
     def text(self) -> str:
         """Everything the chart says, and how high it goes beyond its axis."""
