@@ -111,8 +111,10 @@ class TextRun(QTextBrowser):
 
     def set_caret(self, *, is_shown: bool) -> None:
         """Show or hide the mark at the end that says that text is still coming."""
-        self._has_caret = is_shown
-        self.viewport().update()
+        if is_shown != self._has_caret:
+            # Text that comes paints the place where it was and the place where it is.
+            self._has_caret = is_shown
+            self.viewport().update()
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours without building the text anew."""
