@@ -166,10 +166,13 @@ class EngineLoop:
                 self._requests.generate(command, arrived.at_ns, is_loading=self._changes.is_loading)
             case Cancel(request_id=request_id):
                 self._requests.cancel(request_id)
+                self._reports.note_change()  # there may be no step any more that tells it
             case Forget(conversation_id=conversation_id):
                 self._requests.forget(conversation_id)
+                self._reports.note_change()
             case SaveSlot() | RestoreSlot() | SlotRead() as item:
                 self._slot_files.handle(item, arrived.at_ns)
+                self._reports.note_change()
             case (
                 Load() | Apply() | CancelLoad() | LoadEnded() | RoomWanted() | CountsRead() as item
             ):

@@ -145,7 +145,8 @@ class _Stall:
         while not is_done():
             if time.monotonic() > deadline_s:
                 raise LostError("the engine said nothing more")
-            self._engine.wait_for(protocol.StepsMeasured, PATIENCE_S, self._take)
+            # Comes every second, whether there is a step or not.
+            self._engine.wait_for(protocol.MemoryMeasured, PATIENCE_S, self._take)
 
     def _take(self, event: protocol.Event) -> None:
         number = getattr(event, "request_id", None)

@@ -13,11 +13,13 @@ from engine_bridge.protocol import (
     Applied,
     Cancel,
     CancelLoad,
+    Forget,
     Load,
     LoadProgressed,
     Refused,
     RequestFinished,
     Shutdown,
+    StepsMeasured,
     TokensDelivered,
 )
 from tests import models
@@ -134,6 +136,20 @@ def test_that_requests_without_a_slot_can_be_cancelled(
     refused = desk.refused(second)
     assert refused.is_cancelled
     assert desk.finished(first).reason == "token_limit"
+
+
+def test_that_a_slot_is_told_to_be_free_though_no_step_follows(
+    desk: InProcess, few_words_path: Path
+) -> None:
+    desk.load(tiny_config(few_words_path))
+    request_id = desk.ask(random_tokens(8), max_new_tok=-1, ignore_eog=True, conversation="a")
+    desk.until(lambda: any(e.slots[0].request_id for e in desk.all_of(StepsMeasured)))
+    desk.until(lambda: not desk.batcher.has_steps)  # a report has just been sent
+    desk.batcher.step = lambda *_: None  # type: ignore[method-assign]
+    desk.send(Cancel(request_id))
+    desk.until(lambda: desk.all_of(StepsMeasured)[-1].slots[0].request_id is None)
+    desk.send(Forget("a"))
+    desk.until(lambda: desk.all_of(StepsMeasured)[-1].slots[0].used_tok == 0)
 
 
 def test_that_cancelling_what_is_over_does_nothing(desk: InProcess, few_words_path: Path) -> None:
