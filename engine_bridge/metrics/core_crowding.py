@@ -15,8 +15,8 @@ from dataclasses import dataclass
 _SPAN_S, _COVERED_S = 5.0, 4.0
 # Half a core is more than what a quiet desktop takes; half of it must go before the word does.
 _MISSING, _THERE_AGAIN = 0.5, 0.25
-# An engine that computes takes about as many cores as it has threads; one that waits takes none.
-_COMPUTES = 0.25
+# One that waits takes none; one that computes takes what is left to it, which may be little.
+_COMPUTES = 0.05
 # Most of the time looked at, since a look may fall between two answers.
 _MOSTLY = 0.75
 # A figure that is told stays until it is off by so many cores.

@@ -59,7 +59,8 @@ def test_that_cores_nobody_wants_may_be_busy() -> None:
 
 def test_that_an_engine_that_waits_is_not_disturbed() -> None:
     assert Watched().look(2.0, 10, is_serving=False) is None
-    assert Watched().look(2.0, 10, engine=0.05) is None
+    assert Watched().look(2.0, 10, engine=0.02) is None
+    assert Watched().look(1.9, 10, engine=0.1) is not None
 
 
 def test_that_a_model_that_is_not_on_the_processor_is_not_disturbed() -> None:
