@@ -22,7 +22,7 @@ from app.experiments.subject import subject_of
 from app.experiments.workload import Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_file import kept_json
-from app.experiments.workload_fit import fit_problem
+from app.experiments.workload_fit import fit_problem, sharing_remarks
 from engine_bridge.protocol import Applied
 from engine_bridge.settings.config import EngineConfig
 
@@ -155,14 +155,7 @@ class _Bench:
         return self._hashes.of(path, hashed)
 
     def _remarks(self, applied: Applied) -> list[str]:
-        remarks = []
-        users, slots = self._workload.users, applied.effective.slots
-        if self._workload.rate_req_s is None and users > slots:
-            noun = "slot" if slots == 1 else "slots"
-            remarks.append(
-                f"{users:,} users share {slots:,} {noun}: requests wait for one, and TTFT counts "
-                "the wait."
-            )
+        remarks = list(sharing_remarks(self._workload, applied.effective.slots))
         if self._has_drafts:
             remarks.append(
                 "Each run had other texts of the same kind, since drafts learn from texts they "

@@ -48,8 +48,9 @@ def play(
 
     Args:
         port: The engine, which runs a model and has no other request of this port.
-        scripts: In the order in which they are taken; all with ``start_s`` or none.
-        users: Simulated users, at least 1; of no meaning where scripts have a ``start_s``.
+        scripts: In the order in which they are taken; those with a ``start_s`` begin by themselves
+            when they are due, beside the users.
+        users: Simulated users who take the others, at least 1.
         keeps_caches: Whether the next run may find what this one computed.
         progressed: Called after each request that ended.
 

@@ -62,6 +62,12 @@ class WorkloadRunner:
         self._variant = 0
         self._scripts: tuple[Script, ...] = ()
 
+    def for_workload(self, workload: Workload) -> WorkloadRunner:
+        """One for another workload of the same texts, whose tokens need not be counted again."""
+        other = WorkloadRunner(workload, self._watch)
+        other._tok_per_char = self._tok_per_char
+        return other
+
     def warm_up(self, port: EnginePort) -> None:
         """Play the first prompt of as many conversations as there are users, with short answers."""
         users = self._workload.users if self._workload.rate_req_s is None else 1
@@ -75,9 +81,10 @@ class WorkloadRunner:
         *,
         variant: int = 0,
         progressed: Progressed | None = None,
+        beside: tuple[Script, ...] = (),
     ) -> Measured:
-        """Play all of it, see ``Runner``."""
-        scripts = self._scripts_of(port, variant)
+        """Play all of it, see ``Runner``; ``beside`` begin when they are due."""
+        scripts = (*self._scripts_of(port, variant), *beside)
         # A new one each time, for the engine may be another process than before.
         with self._watch(port.pid) as conditions:
             return measured_run(

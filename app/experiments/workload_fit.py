@@ -1,4 +1,7 @@
-"""Whether a workload fits into the context of a slot, and what to do where it does not. Pure."""
+"""Whether a workload fits into the context of a slot, and what to do where it does not. Pure.
+
+And what its users will have to share.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,34 @@ def fit_problem(workload: Workload, ctx_per_slot_tok: int) -> Problem | None:
         f"holds the whole workload, or {_shorter(workload)}."
     )
     return Problem(("ctx_per_slot_tok",), message, {"ctx_per_slot_tok": wanted_tok})
+
+
+def sharing_remarks(workload: Workload, slots: int, pool_tok: int | None = None) -> tuple[str, ...]:
+    """Sentences on what users will have to share, for results and not errors come of it.
+
+    Args:
+        workload: One without problems.
+        slots: Slots of the engine.
+        pool_tok: Cells of its KV pool; None says nothing of it.
+    """
+    if workload.rate_req_s is not None:
+        return ()
+    remarks, users = [], workload.users
+    if users > slots:
+        noun = "slot" if slots == 1 else "slots"
+        remarks.append(
+            f"{users:,} users share {slots:,} {noun}: requests wait for one, and TTFT counts "
+            "the wait."
+        )
+    streams, each_tok = min(users, slots), workload.needed_ctx_tok()
+    if pool_tok is not None and streams * each_tok > pool_tok:
+        remarks.append(
+            f"The KV pool of {pool_tok:,} tokens may be too small for {streams:,} conversations at "
+            f"a time, the longest of which takes about {each_tok:,}: answers that find it full are "
+            f"cut short and count as failed. Raise ctx_total_tok to {streams * each_tok:,} for "
+            "room in any case."
+        )
+    return tuple(remarks)
 
 
 def _first_too_long(workload: Workload, limit_tok: int) -> tuple[str, int]:

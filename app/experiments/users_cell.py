@@ -1,0 +1,157 @@
+"""One number of simulated users in figures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.experiments.experiment import Cell, Figures
+from app.experiments.long_prompt import effect_of, parted
+from app.experiments.measuring import Measured, request_note
+from app.experiments.proportion import Proportion
+from app.experiments.run_figures import figures_of
+from app.experiments.run_record import RequestRecord, RunRecord
+from app.experiments.steady import steady_part
+from app.experiments.workload import Workload
+from app.experiments.workload_fit import sharing_remarks
+from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.metrics.definitions import percentile
+
+USERS = "users"
+QUEUE = "queue_s"
+QUEUE_SHARE = "queue_share"
+KEPT = "kept_requests"
+JUDGED = "judged_requests"
+LONG_P99 = "itl_p99_beside_long_prompt_s"
+OTHER_P99 = "itl_p99_otherwise_s"
+LONG_GAPS = "gaps_beside_long_prompt"
+OTHER_GAPS = "gaps_otherwise"
+LONG_TTFT = "long_prompt_ttft_s"
+LONG_TOK = "long_prompt_tok"
+LONG_PROMPTS = "long_prompts"
+
+DEFINITIONS: dict[str, str] = {
+    "Kept": (
+        "Requests that kept both limits, of those that were sent while all users were there: each "
+        "user's first request and those after one has left are thrown away. The interval is "
+        "Wilson's at 95 %."
+    ),
+    "Queue": (
+        "Time a request waited for a slot: the median, and the part of all TTFT together that was "
+        "such waiting."
+    ),
+}
+"""What figures mean that only simulated users have."""
+
+
+def users_cell(
+    base: Cell,
+    name: str,
+    workload: Workload,
+    runs: Sequence[Measured],
+    effective: EffectiveConfig,
+) -> tuple[Cell, Proportion | None]:
+    """The cell of one number of users, and how many of its requests kept the limits.
+
+    Args:
+        base: With the configuration.
+        name: What it is called.
+        workload: What was played, with that number of users.
+        runs: All runs of it, at least one.
+        effective: What the engine made of the configuration.
+
+    Returns:
+        The cell; and what was kept, None for a workload without limits.
+    """
+    parts = [steady_part(run.record, workload) for run in runs]
+    figures = [_steady_figures(part, run, workload) for part, run in zip(parts, runs, strict=True)]
+    kept = _kept(figures)
+    extra = dict(base.extra)
+    if workload.rate_req_s is None:
+        extra[USERS] = float(workload.users)
+    extra |= _queueing([request for part in parts for request in part.requests])
+    if kept is not None:
+        extra |= {KEPT: float(kept.count), JUDGED: float(kept.of)}
+    notes = [
+        *sharing_remarks(workload, effective.slots, effective.ctx_total_tok), request_note(runs),
+    ]  # fmt: skip
+    cell = msgspec.structs.replace(
+        base,
+        name=name,
+        runs=tuple(figures),
+        disturbed=tuple(run.disturbed for run in runs),
+        extra=extra,
+        notes=tuple(note for note in notes if note),
+    )
+    return cell, kept
+
+
+def long_prompt_cell(base: Cell, name: str, workload: Workload, run: Measured) -> Cell:
+    """The cell of a run in which long prompts arrived; its figures are those of the short chats.
+
+    Args:
+        base: With the configuration.
+        name: What it is called.
+        workload: What was played beside them.
+        run: The run.
+    """
+    short, _ = parted(run.record)
+    effect = effect_of(run.record)
+    told = {
+        USERS: float(workload.users),
+        LONG_P99: effect.reading_p99_s,
+        OTHER_P99: effect.other_p99_s,
+        LONG_GAPS: float(effect.reading_gaps),
+        OTHER_GAPS: float(effect.other_gaps),
+        LONG_TTFT: effect.ttft_s,
+        LONG_TOK: float(effect.prompt_tok),
+        LONG_PROMPTS: float(effect.prompts),
+    }
+    note = request_note([run])
+    return msgspec.structs.replace(
+        base,
+        name=name,
+        runs=(_steady_figures(steady_part(short, workload), run, workload),),
+        disturbed=(run.disturbed,),
+        extra=base.extra | {key: value for key, value in told.items() if value is not None},
+        notes=(note,) if note else (),
+    )
+
+
+def kept_of(cell: Cell) -> Proportion | None:
+    """What ``users_cell`` counted; None without limits."""
+    if JUDGED not in cell.extra:
+        return None
+    return Proportion(round(cell.extra[KEPT]), round(cell.extra[JUDGED]))
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _steady_figures(part: RunRecord, run: Measured, workload: Workload) -> Figures:
+    # Steps are told of the whole run, so the speed that is made of them is that of the whole run.
+    return msgspec.structs.replace(
+        figures_of(part, workload), prefill_tok_s=run.figures.prefill_tok_s
+    )
+
+
+def _kept(figures: Sequence[Figures]) -> Proportion | None:
+    known = [run for run in figures if run.kept_share is not None]
+    if not known:
+        return None
+    kept = Proportion(0, 0)
+    for run in known:
+        judged = run.requests + run.failed
+        kept += Proportion(round((run.kept_share or 0.0) * judged), judged)
+    return kept
+
+
+def _queueing(requests: Sequence[RequestRecord]) -> dict[str, float]:
+    timings = [request.timing for request in requests if request.timing is not None]
+    ttft_s = sum(timing.ttft_s for timing in timings if timing.ttft_s is not None)
+    queue_s = [timing.queue_s for timing in timings if timing.ttft_s is not None]
+    median_s = percentile(queue_s, 50)
+    if median_s is None or ttft_s <= 0:
+        return {}
+    return {QUEUE: median_s, QUEUE_SHARE: sum(queue_s) / ttft_s}

@@ -1,0 +1,160 @@
+"""What is asked of simulated users: how many of them, or how many at most. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import msgspec
+
+from app.experiments.long_prompt import long_workload
+from app.experiments.proportion import least_to_show
+from app.experiments.steady import EDGE_REQUESTS
+from app.experiments.users_search import Goal
+from app.experiments.workload import LIMIT_USERS, Workload
+from app.experiments.workload_error import WorkloadError
+from app.experiments.workload_fit import fit_problem, sharing_remarks
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
+
+USUAL_REQUESTS = 40
+"""By which a number of users is judged that is measured once."""
+
+USUAL_SHARE = 0.95
+USUAL_MOST = 64
+_SHARES = (0.5, 0.99)
+_LIMIT_REQUESTS = 10_000
+
+
+@dataclass(frozen=True)
+class UsersPlan:
+    """What is to be measured.
+
+    Attributes:
+        workload: What each of them does; its number of users is replaced.
+        numbers: Numbers of users to measure; empty for those of the workload.
+        is_search: Whether to find the largest number that keeps the workload's limits.
+        share: Share of requests that must keep them, 0.5 to 0.99.
+        most: No larger number is tried in a search, 1 to 10,000.
+        requests: Requests by which a number is judged, 1 to 10,000; None takes 40, or in a search
+            as few as can show the share.
+        seconds: Begin no probe after so long, above 0.
+        long_prompt_tok: Tokens of long prompts that arrive among the chats at the end; 0 for none.
+    """
+
+    workload: Workload
+    numbers: tuple[int, ...] = ()
+    is_search: bool = False
+    share: float = USUAL_SHARE
+    most: int = USUAL_MOST
+    requests: int | None = None
+    seconds: float = math.inf
+    long_prompt_tok: int = 0
+
+    @property
+    def loads(self) -> tuple[int, ...]:
+        """Numbers of users to measure, each once, smallest first; none in a search."""
+        if self.is_search:
+            return ()
+        return tuple(sorted(set(self.numbers))) or (self.workload.users,)
+
+    @property
+    def goal(self) -> Goal:
+        """What a search looks for."""
+        return Goal(self.share, self.most, self.requests or least_to_show(self.share))
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the workload says what a good request is."""
+        return self.workload.ttft_slo_s is not None or self.workload.tpot_slo_s is not None
+
+    @property
+    def title(self) -> str:
+        """What is measured, for a list."""
+        if self.is_search:
+            return "how many users"
+        first, last = self.loads[0], self.loads[-1]
+        return self.words(first) if first == last else f"{first:,} to {last:,} users"
+
+    def words(self, users: int) -> str:
+        """What a cell is called: ``4 users``, or ``2 req/s`` in an open loop."""
+        if self.workload.rate_req_s is not None:
+            return f"{self.workload.rate_req_s:g} req/s"
+        return "1 user" if users == 1 else f"{users:,} users"
+
+    def workload_for(self, users: int) -> Workload:
+        """The workload of one run: whole conversations, enough for what is judged of them."""
+        judged = self.goal.look if self.is_search else self.requests or USUAL_REQUESTS
+        turns = self.workload.turns
+        if self.workload.rate_req_s is not None:
+            wanted = max(judged, self.workload.requests)
+            return self.workload_with(users, math.ceil(wanted / turns) * turns)
+        each = math.ceil(judged / users) + EDGE_REQUESTS
+        return self.workload_with(users, users * math.ceil(each / turns) * turns)
+
+    def workload_with(self, users: int, requests: int) -> Workload:
+        """The workload with other counts."""
+        return msgspec.structs.replace(self.workload, users=users, requests=requests)
+
+    def refuse_impossible(self, config: EngineConfig) -> None:
+        """Refuse what cannot be measured, as far as that is known without an engine.
+
+        Raises:
+            DomainError: In a sentence.
+            WorkloadError: If the workload cannot be used.
+            ConfigRefusedError: If a conversation of it does not fit into a slot.
+        """
+        self._refuse_wrong_numbers()
+        if not self.seconds > 0:
+            raise DomainError(f"Users need time; got {self.seconds:g} seconds.")
+        if self.workload.rate_req_s is not None and (self.numbers or self.is_search):
+            raise DomainError(
+                "With rate_req_s requests arrive whoever waits, so there is no number of users. "
+                "Leave out --users and --find, or set rate_req_s=none."
+            )
+        if self.is_search and not self.has_limits:
+            raise DomainError(
+                "There is no limit to keep, so any number of users keeps it. Set ttft_slo_s or "
+                "tpot_slo_s with --set-workload."
+            )
+        self.workload_for(self._largest).check()
+        if self.long_prompt_tok:
+            long_workload(self.workload, self.long_prompt_tok).check()
+        self.refuse_too_long(config.slot_cap_tok)
+
+    def refuse_too_long(self, ctx_per_slot_tok: int) -> None:
+        """Refuse conversations that do not fit into a slot of so many tokens.
+
+        Raises:
+            WorkloadError: With the context that would hold them.
+        """
+        kinds = [self.workload_for(self._largest)]
+        if self.long_prompt_tok:
+            kinds.append(long_workload(self.workload, self.long_prompt_tok))
+        for kind in kinds:
+            problem = fit_problem(kind, ctx_per_slot_tok)
+            if problem is not None:
+                raise WorkloadError(problem.message)
+
+    def remarks(self, config: EngineConfig) -> tuple[str, ...]:
+        """What is to be expected of the largest number on ``config``, said before it is tried."""
+        largest = self.workload_for(self._largest)
+        return sharing_remarks(largest, config.slots, config.pool_tok)
+
+    @property
+    def _largest(self) -> int:
+        return self.most if self.is_search else self.loads[-1]
+
+    def _refuse_wrong_numbers(self) -> None:
+        for name, value, limit in (
+            *(("--users", users, LIMIT_USERS) for users in self.numbers),
+            ("--most", self.most, LIMIT_USERS),
+            ("--requests", 1 if self.requests is None else self.requests, _LIMIT_REQUESTS),
+        ):
+            if not 1 <= value <= limit:
+                raise DomainError(f"{name} takes 1 to {limit:,}; got {value:,}.")
+        low, high = _SHARES
+        if not low <= self.share <= high:
+            raise DomainError(f"--share takes {low:g} to {high:g}; got {self.share:g}.")
+        if self.long_prompt_tok < 0:
+            raise DomainError(f"--long-prompt takes tokens; got {self.long_prompt_tok:,}.")
