@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.experiments import cli_bench, cli_compare, cli_history, cli_quality, cli_sweep
+from app.experiments import cli_bench, cli_compare, cli_history, cli_probe, cli_quality, cli_sweep
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
@@ -30,9 +30,10 @@ COMMANDS = (
     "compare",
     "history",
     "quality",
+    "probe",
 )
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality)
+_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from app.arguments import parse_arguments
-from app.experiments import cli_bench, cli_compare, cli_history, cli_quality, cli_sweep
+from app.experiments import cli_bench, cli_compare, cli_history, cli_probe, cli_quality, cli_sweep
 from app.export.targets import TARGETS
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
@@ -189,6 +189,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "compare": cli_compare.run,
     "history": cli_history.run,
     "quality": cli_quality.run,
+    "probe": cli_probe.run,
 }
 
 

@@ -12,7 +12,8 @@ from math import floor, log10
 
 import msgspec
 
-from app.experiments.experiment import Cell, Experiment, Figures
+from app.experiments.experiment import Cell, Experiment, Figures, Kind
+from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
 from app.experiments.spread import LEAST_RUNS, Summary, summary
@@ -25,6 +26,7 @@ DISTURBED = "*"
 """Stands behind a run, or a configuration with such a run, that something disturbed."""
 
 _GAP = "  "
+_RATES = (("_bytes_per_s", 1e-9, "GB/s"), ("_tok_s", 1.0, "tok/s"))
 _SIGNIFICANT = 4
 # What tells runs of one configuration apart at a glance; the figures themselves stand above.
 _RUN_KEYS = ("ttft_s", "tpot_s", "itl_p99_s", "total_tok_s", "duration_s")
@@ -229,7 +231,7 @@ def subject_lines(experiment: Experiment) -> list[str]:
         "engine": subject.engine,
         "machine": subject.machine,
     }
-    if len(experiment.cells) == 1:
+    if len(experiment.cells) == 1 and experiment.kind is not Kind.PROBE:  # a server's are unknown
         cell = experiment.cells[0]
         told["settings"] = settings_text(cell.config) or "defaults"
         told["effective"] = settings_text(cell.effective)
@@ -286,15 +288,15 @@ def spread_sentence(cells: Sequence[Cell]) -> str:
 
 def extra_row(name: str, value: float) -> list[str]:
     """A figure of one kind of experiment; its unit ends its name."""
-    for ending, unit in (("_bytes_per_s", ""), ("_bytes", Unit.BYTES), ("_s", Unit.SECONDS)):
+    for ending, factor, rate in _RATES:
         if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ")
-            if not unit:
-                return [words.capitalize(), f"{value / 1e9:,.1f}", "", "", "", "GB/s"]
-            factor, shown = _unit(Unit(unit), abs(value))
+            return [extra_label(name), f"{value * factor:,.1f}", "", "", "", rate]
+    for ending, unit in (("_bytes", Unit.BYTES), ("_s", Unit.SECONDS)):
+        if name.endswith(ending):
+            factor, shown = _unit(unit, abs(value))
             text = f"{value * factor:,.{_digits(abs(value) * factor)}f}"
-            return [words.capitalize(), text, "", "", "", shown]
-    return [name.replace("_", " ").capitalize(), f"{value:.4g}", "", "", "", ""]
+            return [extra_label(name), text, "", "", "", shown]
+    return [extra_label(name), f"{value:.4g}", "", "", "", ""]
 
 
 def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:

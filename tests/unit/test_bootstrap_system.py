@@ -220,8 +220,9 @@ def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
     assert set(_RUNS) == {None, *COMMANDS}
     assert tuple(TARGETS) == TARGET_NAMES
     for command in COMMANDS:
-        needed = {key: ["a.gguf"] for key in ("plan", "export", "bench", "sweep", "compare")}
-        needed["tour"] = ["--out", "pictures"]
+        with_model = ("plan", "export", "bench", "sweep", "compare", "quality")
+        needed = {key: ["a.gguf"] for key in with_model}
+        needed |= {"tour": ["--out", "pictures"], "probe": ["localhost:8080"]}
         assert parse_arguments([command, *needed.get(command, [])]).command == command
 
 
