@@ -15,6 +15,7 @@ from engine_bridge.protocol import ChatMessage
 USUAL_TOK_PER_CHAR = 0.25
 # Enough to tell characters per token, and no more than any context holds.
 _SAMPLE_CHARACTERS = 2000
+_SHORT_CHARACTERS = 40
 # What servers answer to a field that they do not know.
 _NOT_TAKEN = (400, 422)
 
@@ -48,18 +49,13 @@ def greet(port: ServerPort, model: str, text: str) -> Greeting:
     models = port.models()
     port.model = model or _only_model(port)
     owners = [each.owner for each in models or () if each.name == port.model]
-    sample = text[:_SAMPLE_CHARACTERS]
-    answer = _first_answer(port, sample)
-    whole_tok = _prompt_tok(answer)
-    half = sample[: len(sample) // 2]
-    half_tok = _prompt_tok(_asked(port, half)) if whole_tok and half else 0
-    # The difference leaves out what the template adds.
-    tok = whole_tok - half_tok
-    is_counted = bool(half_tok) and 0 < tok <= len(sample)
+    short = text[:_SHORT_CHARACTERS]
+    answer = _first_answer(port, short)
+    rate = _counted_rate(port, text, len(short), _prompt_tok(answer))
     return Greeting(
         server=" ".join(filter(None, [*owners[:1], answer.build])),
-        tok_per_char=tok / (len(sample) - len(half)) if is_counted else USUAL_TOK_PER_CHAR,
-        is_counted=is_counted,
+        tok_per_char=rate or USUAL_TOK_PER_CHAR,
+        is_counted=rate is not None,
     )
 
 
@@ -91,11 +87,25 @@ def _first_answer(port: ServerPort, text: str) -> Answer:
     raise PortError(str(first))
 
 
-def _asked(port: ServerPort, text: str) -> Answer:
-    try:
-        return port.ask_once((ChatMessage("user", text),), 1)
-    except AnswerError as error:
-        raise PortError(str(error)) from None
+def _counted_rate(
+    port: ServerPort, text: str, short_characters: int, short_tok: int
+) -> float | None:
+    """Tokens of a character, counted by the server; None if it does not count.
+
+    The difference to a short text leaves out what the template adds.
+    """
+    length = min(len(text), _SAMPLE_CHARACTERS)
+    while short_tok and length > 2 * short_characters:
+        try:
+            answer = port.ask_once((ChatMessage("user", text[:length]),), 1)
+        except AnswerError as error:
+            if error.status not in _NOT_TAKEN:
+                raise PortError(str(error)) from None
+            length //= 2  # longer than its context
+            continue
+        tok = _prompt_tok(answer) - short_tok
+        return tok / (length - short_characters) if 0 < tok <= length else None
+    return None
 
 
 def _prompt_tok(answer: Answer) -> int:
