@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from app.experiments import cli_bench, cli_compare, cli_history, cli_probe, cli_quality, cli_sweep
+from app.experiments import (
+    cli_bench,
+    cli_compare,
+    cli_history,
+    cli_probe,
+    cli_quality,
+    cli_sweep,
+    cli_users,
+)
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
@@ -31,9 +39,10 @@ COMMANDS = (
     "history",
     "quality",
     "probe",
+    "users",
 )
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe)
+_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe, cli_users)
 _COMMAND = "COMMAND"
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 

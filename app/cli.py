@@ -15,7 +15,15 @@ from pathlib import Path
 import msgspec
 
 from app.arguments import parse_arguments
-from app.experiments import cli_bench, cli_compare, cli_history, cli_probe, cli_quality, cli_sweep
+from app.experiments import (
+    cli_bench,
+    cli_compare,
+    cli_history,
+    cli_probe,
+    cli_quality,
+    cli_sweep,
+    cli_users,
+)
 from app.export.targets import TARGETS
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
@@ -190,6 +198,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "history": cli_history.run,
     "quality": cli_quality.run,
     "probe": cli_probe.run,
+    "users": cli_users.run,
 }
 
 

@@ -23,6 +23,7 @@ from app.experiments.tables import (
     value_text,
     wrapped,
 )
+from app.experiments.users_table import users_lines
 
 _HEADLINES = ("ttft_s", "tpot_s", "total_tok_s")
 _INDENT = "    "
@@ -67,6 +68,8 @@ def whole_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
             lines = sweep_lines(experiment, BY_FIGURE["total_tok_s"], explain=explain)
         case Kind.QUALITY:
             lines = quality_lines(experiment)
+        case Kind.USERS:
+            lines = users_lines(experiment, explain=explain)
         case _:
             lines = experiment_lines(experiment, explain=explain)
     if experiment.failure:

@@ -139,7 +139,16 @@ class UsersPlan:
     def remarks(self, config: EngineConfig) -> tuple[str, ...]:
         """What is to be expected of the largest number on ``config``, said before it is tried."""
         largest = self.workload_for(self._largest)
-        return sharing_remarks(largest, config.slots, config.pool_tok)
+        remarks = sharing_remarks(largest, config.slots, config.pool_tok)
+        if self.is_search and self.most > config.slots:
+            # It is not known yet that so many will be tried.
+            noun = "slot" if config.slots == 1 else "slots"
+            queueing = (
+                f"Of more users than the {config.slots:,} {noun} some wait for one, and TTFT "
+                "counts the wait."
+            )
+            return (queueing, *remarks[1:])
+        return remarks
 
     @property
     def _largest(self) -> int:

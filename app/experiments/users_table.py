@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, Measure, Unit
@@ -33,6 +35,8 @@ from app.experiments.users_cell import (
     USERS,
     kept_of,
 )
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_words import summary as workload_summary
 
 # Title of the column by the figure; units stand in a line below, or nothing would fit.
 _TITLES = {
@@ -62,7 +66,8 @@ def users_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     parts.append(_notes(cells))
     if explain:
         parts.append(_explained())
-    parts.append([*subject_lines(experiment), *_settings(experiment.cells)])
+    parts.append([*_workload(experiment), *subject_lines(_without_workload(experiment))])
+    parts[-1] += _settings(experiment.cells)
     lines: list[str] = []
     for part in filter(None, parts):
         lines += ["", *part] if lines else part
@@ -138,9 +143,12 @@ def _between(kept: Proportion) -> str:
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:
-    """What belongs to one number of users."""
+    """What belongs to one number of users; some say themselves to which."""
     return [
-        line for cell in cells for note in cell.notes for line in wrapped(f"{cell.name}: {note}")
+        line
+        for cell in cells
+        for note in cell.notes
+        for line in wrapped(note if note.startswith(cell.name) else f"{cell.name}: {note}")
     ]
 
 
@@ -149,6 +157,21 @@ def _explained() -> list[str]:
         line for name, text in DEFINITIONS.items() for line in wrapped(f"{name}: {text}", mark="  ")
     ]
     return lines + definition_lines(list(_TITLES))
+
+
+def _workload(experiment: Experiment) -> list[str]:
+    """What each user did: how many there were, and how often they asked, the table says."""
+    try:
+        workload = msgspec.json.decode(experiment.workload, type=Workload)
+    except msgspec.DecodeError:
+        return []
+    if workload.material is Material.CONVERSATION:  # its words are not kept
+        return []
+    return wrapped(workload_summary(workload, counts=False), mark="workload   ")
+
+
+def _without_workload(experiment: Experiment) -> Experiment:
+    return msgspec.structs.replace(experiment, workload="")
 
 
 def _settings(cells: Sequence[Cell]) -> list[str]:

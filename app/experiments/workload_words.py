@@ -74,9 +74,9 @@ def changed(base: Workload, words: Sequence[str]) -> Workload:
     return workload
 
 
-def summary(workload: Workload) -> str:
-    """A workload in one line."""
-    parts = [_arrival(workload)]
+def summary(workload: Workload, *, counts: bool = True) -> str:
+    """A workload in one line; without ``counts`` it says nothing of how many users and requests."""
+    parts = [_arrival(workload, counts=counts)]
     if workload.recording is not None:
         parts.append(f"“{workload.recording.title}” replayed")
     else:
@@ -84,7 +84,10 @@ def summary(workload: Workload) -> str:
         if workload.later_tok is not None:
             parts.append(f"later ones of {workload.later_tok.words}")
         parts.append(f"answers of {workload.answer_tok.words}")
-    parts.append(f"{_count(workload.requests, 'request')} of {_count(workload.turns, 'turn')}")
+    turns = _count(workload.turns, "turn")
+    parts.append(
+        f"{_count(workload.requests, 'request')} of {turns}" if counts else f"{turns} each"
+    )
     if workload.prefix_tok and workload.recording is None:
         parts.append(f"{workload.prefix_tok:,} tokens in common ({workload.prefix_share:.0%})")
     for name, limit_s in (("TTFT", workload.ttft_slo_s), ("TPOT", workload.tpot_slo_s)):
@@ -96,10 +99,10 @@ def summary(workload: Workload) -> str:
 # --- Inside -----------------------------------------------------------------------------
 
 
-def _arrival(workload: Workload) -> str:
+def _arrival(workload: Workload, *, counts: bool) -> str:
     if workload.rate_req_s is not None:
         return f"{workload.rate_req_s:g} requests a second (Poisson)"
-    users = _count(workload.users, "user")
+    users = _count(workload.users, "user") if counts else "users"
     return f"{users} with pauses of {workload.think_s:g} s" if workload.think_s else users
 
 

@@ -329,7 +329,9 @@ def test_that_the_curve_is_a_table_of_terminal_width(model_path: Path) -> None:
     for word in ("between", "goodput", "TTFT p95", "queue", "ITL p99", "user", "total"):
         assert word in head
     assert any(line.startswith("16 ") for line in lines)
-    assert sum("16 users: 16 users share 4 slots" in line for line in lines) == 1
+    assert sum(line.startswith("16 users share 4 slots") for line in lines) == 1
+    assert any(line.startswith("workload   toy: users with pauses of 0.05 s") for line in lines)
+    assert not any("requests of" in line for line in lines)
     assert any("Wilson" in line for line in lines)
     # The history's general table tells it too.
     assert experiment_lines(experiment)

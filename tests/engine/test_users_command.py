@@ -1,0 +1,104 @@
+"""``tunedeck users`` as it is typed, on a real engine with a tiny model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.history_store import HistoryStore
+from app.experiments.users_cell import JUDGED, KEPT, LONG_P99, OTHER_P99, QUEUE
+
+pytestmark = pytest.mark.engine
+
+_ROOT = Path(__file__).resolve().parents[2]
+_WORK = ("prompt_tok=32", "answer_tok=12", "turns=1", "think_s=0", "prefix_share=0")
+_TIMEOUT_S = 120.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A user who has kept nothing yet."""
+    names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    return os.environ | {name: str(tmp_path / name.lower()) for name in names}
+
+
+def words(model: Path, *more: str) -> list[str]:
+    """The command line of small work."""
+    work = [word for value in _WORK for word in ("--set-workload", value)]
+    return [
+        sys.executable, "-m", "app", "users", str(model), "--workload", "chat", *work,
+        "--set", "threads=1", "--set", "slots=2", *more,
+    ]  # fmt: skip
+
+
+def typed(environment: dict[str, str], model: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Type it and wait."""
+    return subprocess.run(
+        words(model, *more), cwd=_ROOT, env=environment, capture_output=True, text=True,
+        timeout=_TIMEOUT_S, check=False,
+    )  # fmt: skip
+
+
+def kept_one(environment: dict[str, str]) -> Experiment:
+    """The only experiment of the history."""
+    history = HistoryStore(Path(environment["XDG_DATA_HOME"]) / "tunedeck" / "history")
+    try:
+        (row,) = history.listing()
+        return history.experiment(row.key)
+    finally:
+        history.close()
+
+
+def test_that_a_curve_queues_beyond_the_slots_and_tells_what_a_long_prompt_does(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    limits = ("--set-workload", "ttft_slo_s=60", "--set-workload", "tpot_slo_s=60")
+    done = typed(
+        environment, tiny_chat_path, *limits, "--users", "1,4", "--requests", "8",
+        "--long-prompt", "300", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "4 users share 2 slots" in done.stderr
+    experiment = msgspec.json.decode(done.stdout, type=Experiment)
+    assert (experiment.kind, experiment.state) == (Kind.USERS, State.DONE)
+    one, four, mixed = experiment.cells
+    for cell in (one, four):
+        (run,) = cell.runs
+        assert (run.failed, run.kept_share) == (0, 1.0)
+        assert cell.extra[KEPT] == cell.extra[JUDGED] >= 8
+        assert (run.total_tok_s or 0) > 0
+    # Two of four always wait for a slot; one alone only for its template.
+    assert four.extra[QUEUE] > one.extra[QUEUE]
+    assert mixed.extra[LONG_P99] > 0
+    assert mixed.extra[OTHER_P99] > 0
+    assert kept_one(environment) == experiment
+
+
+def test_that_a_search_that_is_stopped_says_how_far_it_came_and_is_kept(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    limits = ("--set-workload", "ttft_slo_s=60", "--set-workload", "tpot_slo_s=60")
+    process = subprocess.Popen(
+        words(tiny_chat_path, *limits, "--find", "--requests", "8"), cwd=_ROOT, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "4 users" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=_TIMEOUT_S)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    experiment = kept_one(environment)
+    assert experiment.state is State.STOPPED
+    assert [cell.name for cell in experiment.cells][:2] == ["1 user", "2 users"]
+    assert experiment.conclusion[0] in " ".join(out.split())
+    assert experiment.conclusion[-1].endswith("were not tried.")
