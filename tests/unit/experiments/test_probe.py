@@ -151,9 +151,9 @@ def test_that_the_server_s_own_figures_are_kept_beside() -> None:
 
 
 def test_that_a_path_that_a_server_calls_its_model_by_is_not_kept() -> None:
-    with FakeServer(models=("/home/me/secret/Toy-Q4.gguf",)) as server:
+    with FakeServer(models=("/models/secret/Toy-Q4.gguf",)) as server:
         found = probed(server)
-        assert server.bodies[-1]["model"] == "/home/me/secret/Toy-Q4.gguf"
+        assert server.bodies[-1]["model"] == "/models/secret/Toy-Q4.gguf"
     assert found.subject.model == "Toy-Q4.gguf"
     assert "secret" not in msgspec.json.encode(found).decode()
 

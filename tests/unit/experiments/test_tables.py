@@ -201,7 +201,7 @@ def test_that_an_experiment_in_which_nothing_was_measured_still_tells_on_what() 
 
 
 def test_that_settings_are_told_without_the_models_file() -> None:
-    assert settings_text({"model_path": "/home/a/m.gguf", "slots": 2, "devices": ()}) == (
+    assert settings_text({"model_path": "/models/m.gguf", "slots": 2, "devices": ()}) == (
         "slots=2, devices=none"
     )
 
