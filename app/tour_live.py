@@ -155,7 +155,10 @@ class LiveTour:
         _press_and_drag(live.tpot, _LIMIT_SHARES[1])
 
     def _has_limits(self) -> bool:
-        return None not in self._window.live.limits
+        """Whether both are set, and nothing tells of the fader before any more."""
+        session = self._desk.session
+        is_settled = session.candidate == session.wanted and not session.is_planning
+        return is_settled and None not in self._window.live.limits
 
     def _fault_of_limits(self) -> str:
         charts = (self._window.live.ttft, self._window.live.tpot)

@@ -55,7 +55,7 @@ def show(chart: TpotChart, tpot: Floats, itl: Floats | None = None, now_s: float
 
 def test_that_an_axis_is_made_for_what_lasts() -> None:
     assert usual_top([steady()]) == 0.025
-    assert usual_top([with_spike(8, 0.226)]) == pytest.approx(0.0375)
+    assert usual_top([with_spike(8, 0.226)]) == pytest.approx(0.035)
     # Four seconds are no spike, nor is what a stream does all the time beside a faster one.
     assert usual_top([with_spike(40, 0.1)]) == 0.1
     assert usual_top([steady(), steady(0.2)]) == 0.2
@@ -120,6 +120,17 @@ def test_that_a_spike_of_the_gaps_says_what_it_is(chart: TpotChart) -> None:
     assert chart.plot.share(0.025) >= 0.4
     assert [spike.text for spike in chart.plot.picture.spikes] == ["p99 250 ms"]
     assert "up to p99 250 ms" in chart.text()
+
+
+def test_that_a_gap_that_fades_slowly_from_p99_does_not_press_tpot_flat(chart: TpotChart) -> None:
+    """A single slow step stays in the percentile for a hundred steps."""
+    gaps = np.linspace(0.085, 0.045, TIMES.size)
+    tpot = steady(0.035)
+    tpot[:6] = np.linspace(0.085, 0.035, 6)
+    show(chart, tpot, gaps)
+    assert chart.plot.share(0.035) >= 0.4
+    assert chart.plot.share(0.085) > 1.04
+    assert "up to 85.0 ms" in chart.text() or "up to p99 85.0 ms" in chart.text()
 
 
 def test_that_what_is_on_the_axis_is_no_spike(chart: TpotChart) -> None:

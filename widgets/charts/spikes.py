@@ -18,7 +18,7 @@ _STAYS = (16, 4)
 # What so many of all values keep below counts too: short answers leave few values in a row.
 _COMMON_PERCENT = 80
 # Up to so many times the usual everything is shown whole.
-_ROOM = 1.5
+_ROOM = 1.4
 # More marks than this nobody reads.
 _MOST_SPIKES = 8
 

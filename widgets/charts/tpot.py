@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 from PySide6.QtWidgets import QWidget
 
+from engine_bridge.metrics.definitions import percentile
 from engine_bridge.metrics.meters import TpotView
 from engine_bridge.metrics.stream_meter import StreamSeries
 from resources.theme import faded
@@ -35,8 +37,9 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
     ("triangle down", "▼"),
     ("star", "★"),
 )
-# Gaps at p99 can be a hundred times TPOT, while a prompt is read: the axis is made for TPOT, and
-# follows them up to this many times as far.
+# Gaps at p99 can be a hundred times TPOT, while a prompt is read, and a single one stays in them
+# for a hundred steps: the axis is made for TPOT, and follows usual gaps up to this many times as
+# far.
 _ITL_REACH = 2.0
 _ABOVE_AXIS = " (p99 above the axis)"
 
@@ -173,7 +176,8 @@ def _percentiles(view: TpotView) -> str:
 def _axis_top(streams: Sequence[StreamSeries]) -> float | None:
     """What the axis has to reach, seconds: the usual TPOT, and gaps that are not far above it."""
     top = usual_top([series.tpot_s for series in streams])
-    gaps = usual_top([series.itl_p99_s for series in streams])
+    shown = [series.itl_p99_s for series in streams]
+    gaps = percentile(np.concatenate(shown), 50) if shown else None
     if top is None or gaps is None:
         return top if gaps is None else gaps
     return max(top, min(gaps, _ITL_REACH * top))
