@@ -34,12 +34,12 @@ LONG_PROMPTS = "long_prompts"
 DEFINITIONS: dict[str, str] = {
     "Kept": (
         "Requests that kept both limits, of those that were sent while all users were there: each "
-        "user's first request and those after one has left are thrown away. The interval is "
-        "Wilson's at 95 %."
+        "user's first conversation and what follows when one has left are thrown away. The "
+        "interval is Wilson's at 95 %."
     ),
     "Queue": (
-        "Time a request waited for a slot: the median, and the part of all TTFT together that was "
-        "such waiting."
+        "Time a request waited for a slot, its template and tokens included: the median, and the "
+        "part of all TTFT together that was such waiting."
     ),
 }
 """What figures mean that only simulated users have."""

@@ -9,7 +9,6 @@ import msgspec
 
 from app.experiments.long_prompt import long_workload
 from app.experiments.proportion import least_to_show
-from app.experiments.steady import EDGE_REQUESTS
 from app.experiments.users_search import Goal
 from app.experiments.workload import LIMIT_USERS, Workload
 from app.experiments.workload_error import WorkloadError
@@ -89,8 +88,9 @@ class UsersPlan:
         if self.workload.rate_req_s is not None:
             wanted = max(judged, self.workload.requests)
             return self.workload_with(users, math.ceil(wanted / turns) * turns)
-        each = math.ceil(judged / users) + EDGE_REQUESTS
-        return self.workload_with(users, users * math.ceil(each / turns) * turns)
+        # The first conversation of each is thrown away, and about a request when others leave.
+        each = 1 + math.ceil((math.ceil(judged / users) + 1) / turns)
+        return self.workload_with(users, users * each * turns)
 
     def workload_with(self, users: int, requests: int) -> Workload:
         """The workload with other counts."""

@@ -17,16 +17,18 @@ def record_of(*requests: RequestRecord) -> RunRecord:
     return RunRecord(tuple(sorted(requests, key=lambda request: request.sent_s)), 100.0)
 
 
-def test_that_first_requests_and_those_after_one_has_left_are_thrown_away() -> None:
+def test_that_first_conversations_and_those_after_one_has_left_are_thrown_away() -> None:
     record = record_of(
-        request_at(0.0, [1.0, 2.0], user=0),
-        request_at(0.0, [3.0, 4.0], user=1),
-        request_at(2.5, [5.0, 6.0], user=0),  # before user 1 had his first answer
-        request_at(4.0, [7.0, 8.0], user=1),
-        request_at(6.0, [8.0, 9.0], user=0),
-        request_at(8.0, [9.0, 10.0], user=1),
-        request_at(9.0, [10.0, 11.0], user=0),  # the last one of user 0, who then leaves
-        request_at(12.0, [13.0, 14.0], user=1),  # he is alone
+        request_at(0.0, [0.5, 1.0], user=0, script="chat-001"),
+        request_at(1.0, [1.5, 2.0], user=0, script="chat-001"),
+        request_at(0.0, [1.0, 2.0], user=1, script="chat-002"),
+        request_at(2.0, [3.0, 4.0], user=1, script="chat-002"),
+        request_at(2.5, [5.0, 6.0], user=0, script="chat-003"),  # user 1 is at his first one yet
+        request_at(4.0, [7.0, 8.0], user=1, script="chat-004"),
+        request_at(6.0, [8.0, 9.0], user=0, script="chat-003"),
+        request_at(8.0, [9.0, 10.0], user=1, script="chat-004"),
+        request_at(9.0, [10.0, 11.0], user=0, script="chat-005"),  # his last one, then he leaves
+        request_at(12.0, [13.0, 14.0], user=1, script="chat-006"),  # alone
     )
     part = steady_part(record, WORK)
     assert [(request.user, request.sent_s) for request in part.requests] == [
@@ -35,8 +37,10 @@ def test_that_first_requests_and_those_after_one_has_left_are_thrown_away() -> N
     assert part.duration_s == 11.0 - 4.0
 
 
-def test_that_of_one_user_all_but_the_first_request_counts() -> None:
-    record = record_of(*[request_at(t, [t + 0.5, t + 1.0]) for t in (0.0, 1.0, 2.0)])
+def test_that_of_one_user_all_but_the_first_conversation_counts() -> None:
+    record = record_of(
+        *[request_at(t, [t + 0.5, t + 1.0], script=f"chat-{t}") for t in (0.0, 1.0, 2.0)]
+    )
     part = steady_part(record, WORK)
     assert [request.sent_s for request in part.requests] == [1.0, 2.0]
     assert part.duration_s == 2.0

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.history_lines import whole_lines
 from app.experiments.lengths import Fixed
 from app.experiments.model_hash import ModelHashes
 from app.experiments.port import StoppedError
-from app.experiments.tables import WIDTH, experiment_lines
+from app.experiments.tables import WIDTH
 from app.experiments.users import simulate_users
 from app.experiments.users_cell import LONG_P99, OTHER_P99, QUEUE, QUEUE_SHARE, USERS, kept_of
 from app.experiments.users_plan import UsersPlan
@@ -333,8 +334,8 @@ def test_that_the_curve_is_a_table_of_terminal_width(model_path: Path) -> None:
     assert any(line.startswith("workload   toy: users with pauses of 0.05 s") for line in lines)
     assert not any("requests of" in line for line in lines)
     assert any("Wilson" in line for line in lines)
-    # The history's general table tells it too.
-    assert experiment_lines(experiment)
+    # The history tells it as the command does.
+    assert whole_lines(experiment, explain=True) == lines
 
 
 def test_that_without_limits_there_is_no_column_of_what_was_kept(model_path: Path) -> None:
