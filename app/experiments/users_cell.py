@@ -20,7 +20,7 @@ from engine_bridge.metrics.definitions import percentile
 
 USERS = "users"
 QUEUE = "queue_s"
-QUEUE_SHARE = "queue_share"
+QUEUE_SHARE = "queue_of_ttft_share"
 KEPT = "kept_requests"
 JUDGED = "judged_requests"
 LONG_P99 = "itl_p99_beside_long_prompt_s"
