@@ -1,6 +1,6 @@
 """A server measured with the ruler of the embedded engine, and beside it if that is wanted.
 
-A plain function that blocks; see ADR 29.
+A plain function that blocks; see ADR 30.
 """
 
 from __future__ import annotations
