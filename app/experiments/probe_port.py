@@ -41,6 +41,7 @@ from engine_bridge.settings.problem import Problem
 
 # A stop, and a silence that is too long, are noticed after so long at most.
 _SLICE_S = 0.1
+_LOOK_S = 1.0
 _FOREIGN = "The settings of a server cannot be seen or changed from here."
 STOPPED = "The experiment was stopped."
 _REASONS: dict[str, FinishReason] = {"length": "token_limit"}
@@ -86,6 +87,7 @@ class ServerPort:
         self._listing: Line | None = None
         self._tls: ssl.SSLContext | None = None
         self._gone = ""
+        self._looked_s = time.monotonic()
         self._is_stopping = self._has_said_stop = self._is_closed = False
 
     def __enter__(self) -> Self:
@@ -164,7 +166,11 @@ class ServerPort:
         while True:
             if self._is_stopping and not self._has_said_stop:
                 self._refuse_work()
-            left_s = deadline_s - time.monotonic()
+            now_s = time.monotonic()
+            if now_s - self._looked_s > _LOOK_S:  # others may go on all the time
+                self._looked_s = now_s
+                self._look()
+            left_s = deadline_s - now_s
             with contextlib.suppress(queue.Empty):
                 told = self._told.get(timeout=max(0.0, min(left_s, _SLICE_S)))
                 if told.flight is None:

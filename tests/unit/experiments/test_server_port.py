@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.experiments import probe_port
 from app.experiments.play import play
 from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError, StoppedError
 from app.experiments.probe_port import ServerPort
@@ -335,3 +336,30 @@ def test_that_proxies_are_left_out_on_this_machine(
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nothing listens there
     with port_to(server) as port:
         assert one(play(port, scripts())).detail == ""
+
+
+def test_that_a_hang_is_seen_while_others_go_on(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(probe_port, "_LOOK_S", 0.0)
+
+    def behaviour(reply: Reply) -> None:
+        if len(server.bodies) == 1:
+            reply.hang()
+            return
+        while not server.closing.is_set():  # until it is given up too
+            reply.delta(content="on")
+
+    server.behaviour = behaviour
+    with port_to(server, clock, first_s=30.0, gap_s=1e6) as port:
+        generate(port)
+        assert server.hanging.acquire(timeout=_PATIENCE_S)
+        message = ChatMessage("user", "hi")
+        port.send(Generate(port.next_id(), "d", (message,), max_new_tok=10_000_000))
+        next_of(port, TokensDelivered)
+        clock.pass_s(31.0)
+        finished = next_of(port, RequestFinished)
+        assert isinstance(finished, RequestFinished)
+        assert finished.request_id == 1
+        assert "no token for 30 s" in finished.detail
