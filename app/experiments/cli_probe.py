@@ -175,8 +175,6 @@ def _config(arguments: argparse.Namespace) -> EngineConfig | None:
 
     if not arguments.beside:
         if arguments.set:
-            raise DomainError(
-                "--set is for the engine of --beside; a server has its own."
-            )
+            raise DomainError("--set is for the engine of --beside; a server has its own.")
         return None
     return config_in(argparse.Namespace(set=arguments.set, model=arguments.beside))
