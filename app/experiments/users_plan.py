@@ -128,13 +128,20 @@ class UsersPlan:
         Raises:
             WorkloadError: With the context that would hold them.
         """
-        kinds = [self.workload_for(self._largest)]
-        if self.long_prompt_tok:
-            kinds.append(long_workload(self.workload, self.long_prompt_tok))
-        for kind in kinds:
-            problem = fit_problem(kind, ctx_per_slot_tok)
-            if problem is not None:
-                raise WorkloadError(problem.message)
+        problem = fit_problem(self.workload_for(self._largest), ctx_per_slot_tok)
+        if problem is not None:
+            raise WorkloadError(problem.message)
+        if not self.long_prompt_tok:
+            return
+        long = long_workload(self.workload, self.long_prompt_tok)
+        problem = fit_problem(long, ctx_per_slot_tok)
+        if problem is not None:
+            raise WorkloadError(
+                f"A long prompt of {self.long_prompt_tok:,} tokens takes about "
+                f"{long.needed_ctx_tok():,} with its answer, more than the {ctx_per_slot_tok:,} of "
+                f"a slot. Set ctx_per_slot_tok to {problem.fix['ctx_per_slot_tok']:,}, or lower "
+                "--long-prompt."
+            )
 
     def remarks(self, config: EngineConfig) -> tuple[str, ...]:
         """What is to be expected of the largest number on ``config``, said before it is tried."""

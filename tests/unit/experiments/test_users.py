@@ -291,13 +291,14 @@ def test_that_a_plan_that_cannot_be_carried_out_is_a_sentence(
 
 def test_that_what_fits_into_no_slot_is_told_before_anything_runs(model_path: Path) -> None:
     port = FakePort(batching())
-    for plan in (
-        UsersPlan(msgspec.structs.replace(CHAT, prompt_tok=Fixed(400)), numbers=(2,)),
-        UsersPlan(CHAT, numbers=(2,), long_prompt_tok=4000),
+    for plan, way_out in (
+        (UsersPlan(msgspec.structs.replace(CHAT, prompt_tok=Fixed(400)), numbers=(2,)), "answer_"),
+        (UsersPlan(CHAT, numbers=(2,), long_prompt_tok=4000), "4,608, or lower --long-prompt."),
     ):
         with pytest.raises(WorkloadError) as refused:
             simulated(model_path, plan, port=port, ctx_tok=512)
         assert "than the 512 of a slot" in str(refused.value)
+        assert way_out in str(refused.value)
     assert not port.sent
 
 
