@@ -2,6 +2,11 @@
 
 import sys
 
-from app.cli import main
+try:
+    from app.cli import main
 
-sys.exit(main())
+    status = main()
+except KeyboardInterrupt:  # while the program was still being read from the disk
+    sys.stderr.write("Stopped.\n")
+    status = 130
+sys.exit(status)

@@ -7,7 +7,6 @@ was asked (said in a sentence), 2 a wrong command line, 130 stopped.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from app.experiments import (
     cli_users,
 )
 from app.export.targets import TARGETS
+from app.plain_output import is_of_stream, prepare_streams, printable, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
 from app.quoting import Shell
@@ -43,19 +43,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
+    prepare_streams()
     arguments = parse_arguments(argv)
     try:
         status = _RUNS[arguments.command](arguments)
         sys.stdout.flush()
     except (DomainError, PlanningError) as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # experiments answer it themselves, once they have begun
         print("Stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read has seen enough (`| head`); Python must not complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
+        return 1
+    except OSError as error:
+        if not is_of_stream(error):
+            raise
+        silence(sys.stdout)
+        reason = error.strerror or str(error)
+        print(f"The output could not be written: {reason}. Write it elsewhere.", file=sys.stderr)
         return 1
     return status
 

@@ -17,6 +17,7 @@ from app.experiments.history_lines import difference_lines, list_lines, when_tex
 from app.experiments.history_query import Filter, Order
 from app.experiments.history_store import HistoryStore
 from app.experiments.terminal import write_json
+from app.plain_output import printable
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
 from app.storage.folders import own_folders
@@ -38,7 +39,7 @@ def run_action(arguments: argparse.Namespace) -> int:
     try:
         _ACTIONS[arguments.action or "list"](store, arguments)
     except StorageError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{printable(str(error))}\n")
         return 1
     finally:
         store.close()
@@ -130,7 +131,7 @@ def _export(store: HistoryStore, arguments: argparse.Namespace) -> None:
         content = exported(experiment, _KINDS[form])
     if arguments.out is None:
         # The terminal has line ends of its own.
-        sys.stdout.write(content.decode().replace("\r\n", "\n"))
+        sys.stdout.write(printable(content.decode().replace("\r\n", "\n")))
         return
     out = arguments.out.expanduser()
     write_whole(out, content, "The experiment could not be exported")
@@ -189,7 +190,7 @@ def _note(store: HistoryStore, arguments: argparse.Namespace) -> None:
 
 
 def _delete(store: HistoryStore, arguments: argparse.Namespace) -> None:
-    keys = [store.resolve(key) for key in arguments.keys]
+    keys = _resolved(store, arguments.keys)
     for key in keys:
         store.delete(key)
         if not arguments.json:
@@ -201,7 +202,7 @@ def _delete(store: HistoryStore, arguments: argparse.Namespace) -> None:
 
 
 def _restore(store: HistoryStore, arguments: argparse.Namespace) -> None:
-    keys = [store.resolve(key) for key in arguments.keys]
+    keys = _resolved(store, arguments.keys)
     for key in keys:
         store.restore(key)
     if arguments.json:
@@ -210,8 +211,13 @@ def _restore(store: HistoryStore, arguments: argparse.Namespace) -> None:
         _print([f"Brought back {key}." for key in keys])
 
 
+def _resolved(store: HistoryStore, keys: list[str]) -> list[str]:
+    """Whole keys, each once."""
+    return list(dict.fromkeys(store.resolve(key) for key in keys))
+
+
 def _print(lines: list[str]) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
 
 
 _ACTIONS: Mapping[str, Callable[[HistoryStore, argparse.Namespace], None]] = {

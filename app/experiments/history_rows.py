@@ -13,6 +13,7 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State
 from app.experiments.tables import settings_text
+from app.plain_output import without_controls
 from app.storage.conversation_search import folded
 from app.storage.journal_records import storable
 
@@ -164,7 +165,8 @@ def cleaned_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Tags as they are kept: on one line, not empty, each once whatever its case."""
     found: dict[str, str] = {}
     for tag in tags:
-        text = storable(" ".join(tag.split())[:_MOST_TAG_CHARACTERS]).strip()
+        line = " ".join(without_controls(tag).split())
+        text = storable(line[:_MOST_TAG_CHARACTERS]).strip()
         if text:
             found.setdefault(folded(text), text)
     return tuple(found.values())[:_MOST_TAGS]

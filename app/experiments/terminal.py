@@ -23,6 +23,7 @@ from app.experiments.experiment import Experiment, State
 from app.experiments.port import PortError, StoppedError
 from app.experiments.reporter import Reporter
 from app.experiments.workload_error import WorkloadError
+from app.plain_output import printable, silence
 from app.planning import PlanningError
 from app.storage.storage_error import StorageError
 from engine_bridge.settings.domain import DomainError
@@ -35,7 +36,8 @@ SENTENCES: tuple[type[Exception], ...] = (
 STOPPED_STATUS = 130
 """Exit status after Ctrl+C, as shells have it: 128 + SIGINT."""
 
-_SIGNALS = ("SIGINT", "SIGTERM")
+# The last one: the terminal was closed.
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 # How long a Ctrl+C may wait until somebody looks; joins without an end ignore it on Windows.
 _LOOK_S = 0.1
 # A terminal that is written to more often only costs the cores that are measured.
@@ -72,6 +74,7 @@ class Terminal:
         self._part = ""
         self._written_s = -1e9
         self._has_told_loss = False
+        self._is_lost = False
 
     def progressed(self, share: float, sentence: str, left_s: float | None) -> None:
         """See ``Reporter``: ``sentence`` is the same throughout a part, ``share`` moves on."""
@@ -79,8 +82,7 @@ class Terminal:
             is_new, self._part = sentence != self._part, sentence
             if not self._is_terminal:
                 if is_new:
-                    self._stream.write(_progress_text(share, sentence, left_s) + "\n")
-                    self._stream.flush()
+                    self._write(_progress_text(share, sentence, left_s) + "\n")
                 return
             now_s = self._clock()
             if is_new or now_s - self._written_s >= _LEAST_PAUSE_S:
@@ -103,7 +105,7 @@ class Terminal:
         with self._lock:
             shown = self._shown
             self._show("")
-            self._stream.write(sentence + "\n")
+            self._write(printable(sentence) + "\n")
             self._show(shown)
 
     def clear(self) -> None:
@@ -116,10 +118,19 @@ class Terminal:
         if self._is_terminal and (text or self._shown):
             # A line that reaches the last column would scroll.
             text = text[: shutil.get_terminal_size().columns - 1]
-            self._stream.write("\r" + text.ljust(len(self._shown)))
-            self._stream.write("" if text else "\r")
+            self._write("\r" + text.ljust(len(self._shown)) + ("" if text else "\r"))
             self._shown = text
-        self._stream.flush()
+
+    def _write(self, text: str) -> None:
+        """Write and flush; a stream that takes nothing (any more) ends no measurement."""
+        if self._is_lost:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            self._is_lost = True
+            silence(self._stream)
 
 
 def conduct(
@@ -253,19 +264,22 @@ def _finish(
     if as_json:
         write_json(experiment, out)
     elif experiment.state is State.DONE or any(c.runs or c.extra for c in experiment.cells):
-        out.write("\n".join(lines(experiment)) + "\n")
+        out.write(printable("\n".join(lines(experiment))) + "\n")
     out.flush()
     return _told_end(experiment, terminal)
 
 
 def _told_end(experiment: Experiment, terminal: Terminal) -> int:
     """Say how it ended where it did not end as asked for; gives the exit status."""
+    runs = sum(len(cell.runs) for cell in experiment.cells)
     if experiment.state is State.FAILED:
         terminal.say(experiment.failure or "The experiment failed.")
+        if runs:
+            terminal.say("The run that had ended is kept." if runs == 1
+                         else f"The {runs} runs that had ended are kept.")  # fmt: skip
         return 1
     if experiment.state is not State.STOPPED:
         return 0
-    runs = sum(len(cell.runs) for cell in experiment.cells)
     if not runs and any(cell.extra for cell in experiment.cells):
         terminal.say("Stopped; what was measured until then is kept.")
     elif not runs:
@@ -278,7 +292,7 @@ def _told_end(experiment: Experiment, terminal: Terminal) -> int:
 
 
 def _progress_text(share: float, sentence: str, left_s: float | None) -> str:
-    text = f"{min(1.0, max(0.0, share)):4.0%}  {sentence}"
+    text = f"{min(1.0, max(0.0, share)):4.0%}  {printable(sentence)}"
     return text if left_s is None else f"{text} · {duration_text(left_s)} left"
 
 

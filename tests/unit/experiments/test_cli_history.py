@@ -271,6 +271,19 @@ def test_that_tags_are_added_and_taken_away(capsys: pytest.CaptureFixture[str]) 
     assert keys_of(run(capsys, "--tag", "new", "--json")) == [NEW]
 
 
+def test_that_no_tag_and_no_note_moves_the_terminal_about(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(capsys, "tag", NEW, "\x1b[31mred\x07") == "[31mred\n"
+    assert run(capsys, "note", NEW, "\x1b]0;title\x07") == "\\x1b]0;title\\x07\n"
+    for words in (["list"], ["show", NEW], ["export", NEW, "--as", "markdown"]):
+        assert "\x1b" not in run(capsys, *words)
+
+
+def test_that_a_key_named_twice_is_deleted_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "delete", NEW, NEW).count("Deleted") == 1
+
+
 def test_that_a_note_is_written_and_read(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

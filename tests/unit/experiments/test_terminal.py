@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -75,7 +76,7 @@ def test_that_a_failure_in_the_middle_is_told_below_what_was_measured() -> None:
     done = _Conducted(lambda _: experiment(State.FAILED, 2, "The engine was killed."))
     assert done.status == 1
     assert "a table" in done.out
-    assert done.err == "The engine was killed.\n"
+    assert done.err == "The engine was killed.\nThe 2 runs that had ended are kept.\n"
 
 
 def test_that_no_table_of_nothing_is_printed() -> None:
@@ -236,6 +237,35 @@ def test_that_every_part_is_kept() -> None:
 
     assert _Conducted(work, keep=kept.append).status == 0
     assert [len(found.cells[0].runs) for found in kept] == [1, 2]
+
+
+class _Full(io.StringIO):
+    """An error stream on a full disk, or of a terminal that was closed."""
+
+    def write(self, text: str, /) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_that_an_error_stream_that_takes_nothing_ends_no_measurement(is_terminal: bool) -> None:
+    err, out = _Full(), io.StringIO()
+    err.isatty = lambda: is_terminal  # type: ignore[method-assign]
+
+    def work(reporter: Reporter) -> Experiment:
+        reporter.progressed(0.5, "Run 1 of 1", None)
+        return experiment()
+
+    status = conduct(
+        work, stop=lambda: None, lines=lambda found: [found.title], out=out, err=err,
+        leave=lambda _: None,
+    )  # fmt: skip
+    assert (status, out.getvalue()) == (0, "Toy, chat\n")
+
+
+def test_that_no_name_moves_the_terminal_about() -> None:
+    title = "Toy\x1b[2J, chat"
+    done = _Conducted(lambda _: msgspec.structs.replace(experiment(), title=title))
+    assert done.out.startswith("Toy\\x1b[2J, chat\n")
 
 
 def test_that_a_full_disk_is_told_once_and_stops_nothing() -> None:
