@@ -233,6 +233,7 @@ def _readable(
 def _is_damaged(path: Path, patience_s: float) -> bool:
     try:
         with contextlib.closing(_connected(path, "ro", patience_s)) as connection:
+            version_of(connection)
             # One fault is enough; "ok" is what a sound file answers.
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
     except sqlite3.Error as error:

@@ -83,8 +83,17 @@ STEPS: tuple[Step, ...] = (_make_first,)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """How many steps the file has behind it; 0 for an empty one."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    """How many steps the file has behind it; 0 for an empty one.
+
+    Raises:
+        sqlite3.DatabaseError: As of a damaged file, if it claims a number that none ever had.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version < 0:
+        error = sqlite3.DatabaseError(f"version {version}")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+    return version
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:

@@ -125,3 +125,14 @@ def test_that_an_experiment_of_many_cells_survives_its_own_size(tmp_path: Path) 
     store.keep(whole)
     assert store.experiment(KEY) == whole
     store.close()
+
+
+def test_that_a_version_that_none_ever_had_is_a_damage_and_loses_nothing(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    store.keep(experiment(KEY))
+    store.close()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("PRAGMA user_version = -5")
+    again = HistoryStore(tmp_path)
+    assert keys(again) == [KEY]
+    again.close()
