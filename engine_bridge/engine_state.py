@@ -14,10 +14,12 @@ import msgspec
 
 from engine_bridge.memory_fault import MemoryFault, fault_in
 
+GO_ON = "Your conversations are kept; restart the engine to go on."
+"""Ends the sentence of a death for the window; others leave it out."""
+
 # A line of stderr is quoted in a sentence up to this many characters.
 _QUOTED_CHARACTERS = 240
 _TELLING_WORDS = ("ggml_assert", "error", "failed", "out of memory", "terminate called", "abort")
-_GO_ON = "Your conversations are kept; restart the engine to go on."
 _SMALLER = "Try a smaller context, fewer slots or a quantised cache."
 # Below this share of main memory a system begins to end programs.
 _SHORT_SHARE = 0.05
@@ -123,7 +125,7 @@ def death_by_exit(
     why = f"{fault.sentence} {_SMALLER}" if fault is not None else ""
     return DeathReason(
         DeathKind.EXITED,
-        _joined(sentence, why, _quoted(stderr), _GO_ON),
+        _joined(sentence, why, _quoted(stderr), GO_ON),
         doing,
         exit_code=exit_code,
         stderr=tuple(stderr),
@@ -150,7 +152,7 @@ def death_by_signal(
         why = f"{fault.sentence} {_SMALLER}"
     return DeathReason(
         DeathKind.CRASHED,
-        _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), _GO_ON),
+        _joined(f"The engine was ended by {name} while {doing}.", why, _quoted(stderr), GO_ON),
         doing,
         signal_name=name,
         stderr=tuple(stderr),

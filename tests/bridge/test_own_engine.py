@@ -82,7 +82,7 @@ def test_that_one_that_cannot_start_says_why() -> None:
 
 
 @posix
-def test_that_a_death_in_an_answer_is_told_as_in_the_window() -> None:
+def test_that_a_death_in_an_answer_is_told() -> None:
     with engine("dies", "kill") as port:
         ask(port)
         heard: list[Event] = []
@@ -93,6 +93,7 @@ def test_that_a_death_in_an_answer_is_told_as_in_the_window() -> None:
         sentence = str(caught.value)
         assert "ended by SIGKILL while writing an answer" in sentence
         assert "It said: “ggml.c:1: GGML_ASSERT(n > 0) failed”" in sentence
+        assert "conversations" not in sentence  # the window has those
         with pytest.raises(EngineGoneError, match="SIGKILL"):
             ask(port)
 
