@@ -24,6 +24,7 @@ NAME = "quality"
 _CANDIDATES = ("q8_0/q8_0", "q4_0/q4_0")
 _CACHE_KEYS = ("cache_type_k", "cache_type_v")
 # What makes a candidate where ``--set`` names it; everything else is the same for all.
+_CTX_KEY, _CTX_LEAST_TOK = "ctx_per_slot_tok", 256
 _CANDIDATE_KEYS = (*_CACHE_KEYS, "flash_attn")
 _PROSE = "prose.txt"
 _FACTS = 20
@@ -119,6 +120,9 @@ def asked_of(arguments: argparse.Namespace) -> QualityAsked:
     config = config_in(arguments)
     values = parse_assignments(arguments.set)
     own = {key: values[key] for key in _CANDIDATE_KEYS if key in values}
+    for ctx_tok in (arguments.ctx, arguments.recall_ctx):
+        # More than the engine takes is refused before one is started; too little, it says itself.
+        config.with_values({_CTX_KEY: max(ctx_tok, _CTX_LEAST_TOK)})
     return QualityAsked(
         config=config,
         candidates=_candidates(config, arguments.candidate, own),

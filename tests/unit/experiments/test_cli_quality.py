@@ -74,3 +74,12 @@ def test_that_a_text_that_is_none_is_a_sentence(tmp_path: Path, content: bytes, 
     path.write_bytes(content)
     with pytest.raises(WorkloadError, match=said):
         asked(path)
+
+
+@pytest.mark.parametrize("option", ["--ctx", "--recall-ctx"])
+def test_that_a_context_that_no_engine_has_is_refused_before_one_is_started(
+    text: Path, option: str
+) -> None:
+    with pytest.raises(DomainError, match=r"100,000,000 is outside"):
+        asked(text, option, "100000000")
+    assert asked(text, option, "64").candidates  # little is for the engine to judge
