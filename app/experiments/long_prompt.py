@@ -38,7 +38,7 @@ class LongPromptEffect:
         reading_gaps: How many gaps there were while one was read.
         other_gaps: How many others.
         ttft_s: Median TTFT of the long prompts; None if none was read.
-        prompt_tok: Tokens of a long prompt as the engine counted them; 0 if none was read.
+        prompt_tok: Median of their tokens as the engine counted them; 0 if none was read.
         prompts: Long prompts that were read.
     """
 
@@ -108,7 +108,7 @@ def effect_of(record: RunRecord) -> LongPromptEffect:
         reading_gaps=beside.size,
         other_gaps=without.size,
         ttft_s=percentile([t.ttft_s for t in read if t.ttft_s is not None], 50),
-        prompt_tok=max((timing.prompt_tok for timing in read), default=0),
+        prompt_tok=round(percentile([timing.prompt_tok for timing in read], 50) or 0),
         prompts=len(read),
     )
 
