@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ def test_that_comments_and_other_fields_are_passed_over() -> None:
 @given(st.lists(st.integers(0, len(_STREAM)), max_size=12))
 def test_that_it_does_not_matter_how_the_bytes_arrive(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(_STREAM)]
-    parts = [_STREAM[a:b] for a, b in zip(places, places[1:], strict=False)]
+    parts = [_STREAM[a:b] for a, b in itertools.pairwise(places)]
     assert _fed(parts) == _EVENTS
 
 
