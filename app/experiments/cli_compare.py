@@ -20,6 +20,7 @@ from app.experiments.cli_workload import add_workload_options, workload_in
 from app.experiments.measures import BY_FIGURE
 
 if TYPE_CHECKING:
+    from app.experiments.compare import Comparison
     from app.experiments.experiment import Experiment
     from app.experiments.port import EnginePort
     from app.experiments.reporter import Reporter
@@ -76,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         # Told before an engine is started for it.
         asked.check()
+        _refuse_twice_the_same(asked)
     except SENTENCES as error:
         return said(error)
 
@@ -89,6 +91,21 @@ def run(arguments: argparse.Namespace) -> int:
         lambda experiment: experiment_lines(experiment, keys=keys, explain=arguments.explain),
         as_json=arguments.json,
     )
+
+
+def _refuse_twice_the_same(asked: Comparison) -> None:
+    """Nobody waits ten minutes on purpose to hear that something is as fast as itself.
+
+    Raises:
+        DomainError: In a sentence.
+    """
+    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
+
+    if asked.first == asked.second:
+        raise DomainError(
+            "A and B are the same settings, so there is nothing to compare. Say what differs, "
+            "such as --a slots=1 --b slots=4."
+        )
 
 
 def _changed(base: EngineConfig, option: str, text: str) -> EngineConfig:

@@ -127,9 +127,15 @@ class Reports:
             self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
-            self._emit(self._memory(now, engine))
+            # What the peak is read from, up to 1 GiB, is nobody's use of memory: a moment later.
+            if not self._is_reading_peak:
+                self._emit(self._memory(now, engine))
         if not is_quiet:
             self._busy_until_ns = min(self._steps_due_ns, self._memory_due_ns)
+
+    @property
+    def _is_reading_peak(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def close(self) -> None:
         """End a measurement under way."""
@@ -155,7 +161,7 @@ class Reports:
         if not is_quiet or now_ns < max(self._peak_due_ns, self._quiet_since_ns + quiet_ns):
             return
         is_enough = peak.is_sure or peak.tries >= _MOST_PEAKS
-        if is_enough or (self._thread is not None and self._thread.is_alive()):
+        if is_enough or self._is_reading_peak:
             return
         peak.tries += 1
         self._peak_due_ns = now_ns + _PEAK_EVERY_NS

@@ -54,6 +54,8 @@ def test_that_wrong_words_of_a_sweep_are_a_sentence_before_any_engine_starts(
         (["--a", "slots=1", "--b", "slots"], "'slots' has no '='"),
         (["--a", "slots=1", "--b", "slots=0"], "0 is outside 1 to 256"),
         (["--a", "model_path=x.gguf"], "--a compares settings of one model"),
+        ([], "A and B are the same settings"),
+        (["--set", "slots=2", "--a", "slots=2"], "A and B are the same settings"),
         (["--pairs", "0"], "A comparison takes 4 to 200 pairs; got 0."),
         (["--seconds", "0"], "A comparison needs time; got 0 seconds."),
     ],
