@@ -17,7 +17,6 @@ from app.experiments.tables import (
     common_scale,
     definition_lines,
     label_of,
-    settings_text,
     subject_lines,
     text_table,
     wrapped,
@@ -47,7 +46,7 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
     parts += [_disturbances(cells), _skipped(experiment.cells), _notes(experiment.cells)]
     if explain:
         parts += [definition_lines(keys)]
-    parts += [[*subject_lines(experiment), *_common_settings(experiment.cells)]]
+    parts += [subject_lines(experiment)]
     lines: list[str] = []
     for part in filter(None, parts):
         lines += ["", *part] if lines else part
@@ -143,17 +142,6 @@ def _skipped(cells: Sequence[Cell]) -> list[str]:
         for reason, skipped in names.items()
         for line in wrapped(f"{'; '.join(skipped)}: {reason}", mark="skipped ")
     ]
-
-
-def _common_settings(cells: Sequence[Cell]) -> list[str]:
-    """What was set for all of them; what differs is in their names."""
-    first = cells[0].config if cells else {}
-    common = {
-        key: value
-        for key, value in first.items()
-        if all(cell.config.get(key) == value for cell in cells)
-    }
-    return wrapped(settings_text(common), mark="settings   ") if common else []
 
 
 def _notes(cells: Sequence[Cell]) -> list[str]:

@@ -19,6 +19,7 @@ from app.experiments.run_figures import DEFINITIONS
 from app.experiments.spread import LEAST_RUNS, Summary, summary
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_words import summary as workload_summary
+from engine_bridge.settings.domain import Value
 
 WIDTH = 80
 NO_VALUE = "–"
@@ -231,13 +232,23 @@ def subject_lines(experiment: Experiment) -> list[str]:
         "engine": subject.engine,
         "machine": subject.machine,
     }
-    if len(experiment.cells) == 1 and experiment.kind is not Kind.PROBE:  # a server's are unknown
-        cell = experiment.cells[0]
-        told["settings"] = settings_text(cell.config) or "defaults"
-        told["effective"] = settings_text(cell.effective)
+    if experiment.kind is not Kind.PROBE:  # a server's are unknown
+        cells = experiment.cells
+        told["settings"] = settings_text(_common(cells)) or "defaults" * (len(cells) == 1)
+        told["effective"] = settings_text(cells[0].effective) if len(cells) == 1 else ""
     return [
         line for name, text in told.items() if text for line in wrapped(text, mark=f"{name:<11}")
     ]
+
+
+def _common(cells: Sequence[Cell]) -> dict[str, Value]:
+    """What was set for all of them; what differs is in their names."""
+    first = cells[0].config if cells else {}
+    return {
+        key: value
+        for key, value in first.items()
+        if all(cell.config.get(key) == value for cell in cells)
+    }
 
 
 def settings_text(values: Mapping[str, object]) -> str:

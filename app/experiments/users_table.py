@@ -22,7 +22,6 @@ from app.experiments.tables import (
     definition_lines,
     disturbance_lines,
     scale_of,
-    settings_text,
     subject_lines,
     text_table,
     wrapped,
@@ -67,7 +66,6 @@ def users_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     if explain:
         parts.append(_explained())
     parts.append([*_workload(experiment), *subject_lines(_without_workload(experiment))])
-    parts[-1] += _settings(experiment.cells)
     lines: list[str] = []
     for part in filter(None, parts):
         lines += ["", *part] if lines else part
@@ -172,10 +170,3 @@ def _workload(experiment: Experiment) -> list[str]:
 
 def _without_workload(experiment: Experiment) -> Experiment:
     return msgspec.structs.replace(experiment, workload="")
-
-
-def _settings(cells: Sequence[Cell]) -> list[str]:
-    """Settings are the same for all; of a single cell they are told with the subject."""
-    if len(cells) < 2 or not cells[0].config:
-        return []
-    return wrapped(settings_text(cells[0].config), mark="settings   ")
