@@ -62,7 +62,9 @@ def count_text(figures: StretchFigures) -> str:
 
 def count_tip(figures: StretchFigures) -> str:
     """What the counts do not say."""
-    counted = "Requests whose first token came in the time shown."
+    counted = (
+        "Requests whose first token came in the time shown. Goodput counts those that ended in it."
+    )
     if figures.steps_length_s < figures.length_s:
         return (
             f"{counted} So many steps are not kept for so long: speeds and ITL are those of the "
@@ -118,7 +120,7 @@ def _goodput(figures: StretchFigures) -> Cell:
         )
         return Cell("Goodput", NO_VALUE, "req/s", note, f"{DEFINITIONS['goodput']}\n\n{how}")
     value = figures.goodput_req_s
-    note = "" if figures.good is None else f"{figures.good:,} of {figures.ended:,}"
+    note = "" if figures.good is None else f"{figures.good:,} of {figures.ended:,} ended"
     shown = NO_VALUE if value is None else number(value)
     return Cell("Goodput", shown, "req/s", note, _tip("goodput"))
 

@@ -77,7 +77,7 @@ def test_that_all_figures_stand_side_by_side(strip: FigureStrip) -> None:
     assert len(tops) == 1
     assert strip.text() == (
         "12 requests in 2 min. TTFT p50: 0.31 s, p95 0.62 s. Per user p50: 58 tok/s, TPOT 17.2 ms. "
-        "In total: 41 tok/s, 58 decoding. Goodput: 0.08 req/s, 9 of 11. "
+        "In total: 41 tok/s, 58 decoding. Goodput: 0.08 req/s, 9 of 11 ended. "
         "ITL p50 17.1, p95 18.4, p99 31.0 ms"
     )
 

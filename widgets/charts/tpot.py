@@ -115,7 +115,8 @@ class TpotChart(LimitedChart[TpotView]):
         parts = [view.ghost.text] if view.ghost.text else []
         if view.itl_p99_s is not None:
             is_above = bool(view.streams) and view.itl_p99_s > self.plot.edge_value
-            parts.append(f"ITL {_percentiles(view)}{_ABOVE_AXIS if is_above else ''}")
+            # The figures above the charts are those of the whole time shown.
+            parts.append(f"answer's ITL {_percentiles(view)}{_ABOVE_AXIS if is_above else ''}")
         if view.stream_tok_s is not None:
             parts.append(f"{tok_per_s(view.stream_tok_s)} per user")
         if view.throughput_tok_s is not None:
