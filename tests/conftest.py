@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -38,6 +39,13 @@ _home = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     """Redirect settings and caches before anything reads them; models are linked, not copied."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    # Who is started in the background by a shell has these ignored, and so would our children.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGHUP", "SIGTERM"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     os.environ["HF_HUB_OFFLINE"] = "1"  # no test downloads 400 MB because a network is there
     with contextlib.suppress(models.ModelMissingError):  # told by the tests that need it
         models.find_gemma()
