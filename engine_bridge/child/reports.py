@@ -127,9 +127,7 @@ class Reports:
             self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
-            # What the peak is read from, up to 1 GiB, is nobody's use of memory: a moment later.
-            if not self._is_reading_peak:
-                self._emit(self._memory(now, engine))
+            self._emit(self._memory(now, engine))
         if not is_quiet:
             self._busy_until_ns = min(self._steps_due_ns, self._memory_due_ns)
 

@@ -23,7 +23,6 @@ from engine_bridge.protocol import (
     Forget,
     Load,
     LoadProgressed,
-    MemoryMeasured,
     Refused,
     RequestFinished,
     StepsMeasured,
@@ -489,28 +488,6 @@ def test_that_a_request_ends_the_measurement(few_words_path: Path) -> None:
         peaks.wait(desk, 21, 2)
         assert not peaks.stops[1].is_set()
         assert len(desk.all_of(BandwidthMeasured)) == 1
-
-
-def test_that_what_the_peak_is_read_from_is_nobodys_memory(few_words_path: Path) -> None:
-    """Newcomer 14: up to 1 GiB, it was told as the engine's own."""
-    peaks, may_end = _Peaks(_read(20, 0.99)), threading.Event()
-
-    def measure(threads: int, stop: threading.Event) -> PeakRead | None:
-        assert may_end.wait(60)
-        return peaks.measure(threads, stop)
-
-    with InProcess(measure_bandwidth=measure, clock=peaks.clock) as desk:
-        desk.load(tiny_config(few_words_path))
-        desk.until(lambda: any(t.name == "bandwidth" for t in threading.enumerate()))
-        before = len(desk.all_of(MemoryMeasured))
-        for _ in range(3):
-            peaks.ahead_ns += 2 * 10**9
-            desk.inbox.put(Forget("nobody"))
-            desk.loop.turn()
-        assert len(desk.all_of(MemoryMeasured)) == before
-        may_end.set()
-        peaks.wait(desk, 2, 1)
-        desk.until(lambda: len(desk.all_of(MemoryMeasured)) > before)
 
 
 def test_that_the_peak_is_never_measured_beside_an_answer(few_words_path: Path) -> None:

@@ -145,3 +145,10 @@ def test_that_the_range_counts_finite_values_only() -> None:
 )
 def test_that_figures_have_few_digits_and_a_unit(text: str, expected: str) -> None:
     assert text == expected
+
+
+def test_that_an_axis_fits_again_at_once_when_the_window_moves_on() -> None:
+    axis = SteadyTop(1.0)
+    assert axis.follow(4.0, 0.0) == 4.0
+    assert axis.follow(90.0, 1.0, is_still=True) == 100.0
+    assert axis.follow(4.0, 1.1) == 4.0

@@ -61,6 +61,7 @@ class SteadyTop:
         self._floor = nice_top(floor)
         self._top = self._floor
         self._roomy_since_s: float | None = None
+        self._was_still = False
 
     @property
     def top(self) -> float:
@@ -76,7 +77,9 @@ class SteadyTop:
             is_still: Whether the window stands still, so that there is nothing to wait for.
         """
         wanted = max(highest or 0.0, self._floor)
-        if wanted > self._top or is_still:
+        # What was looked at while it stood still says nothing of what is shown again now.
+        is_refit, self._was_still = is_still or self._was_still, is_still
+        if wanted > self._top or is_refit:
             self._top = nice_top(wanted)
             self._roomy_since_s = None
         elif (smaller := max(nice_top(wanted * _ROOM), self._floor)) < self._top:
