@@ -137,13 +137,15 @@ def _text(value: object) -> str:
 
 
 def _count(value: object) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-    return value if is_count else None  # type: ignore[return-value]
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
+        return value
+    return None
 
 
 def _number(value: object) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else 0.0  # type: ignore[arg-type]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return 0.0
 
 
 def _usage(value: object) -> Usage | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.engine.harness import InProcess
 from tests.engine.tiny_hybrid import TinyHybrid, write_tiny_hybrid
 from tests.engine.tiny_window import write_tiny_window
+from tests.engine.typed import newcomer
 from tests.tiny_model import TinyLlama, TinyMamba, write_tiny_llama, write_tiny_mamba
 
 
@@ -18,6 +20,12 @@ def desk() -> Iterator[InProcess]:
     """A loop without a model."""
     with InProcess() as in_process:
         yield in_process
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """That of a user who has kept nothing yet, for commands that are typed."""
+    return newcomer(dict(os.environ), tmp_path)
 
 
 @pytest.fixture(scope="session")

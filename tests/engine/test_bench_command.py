@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.engine
 _ROOT = Path(__file__).resolve().parents[2]
 _QUICK = ("prompt_tok=48", "answer_tok=12", "requests=4", "users=2")
 _TIMEOUT_S = 120.0
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A user who has kept nothing yet."""
-    names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    return os.environ | {name: str(tmp_path / name.lower()) for name in names}
 
 
 def words(model: Path, *more: str, quick: bool = True) -> list[str]:

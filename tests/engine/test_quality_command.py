@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,14 +13,6 @@ import pytest
 pytestmark = pytest.mark.engine
 
 TEXT = "The rain fell on the road and the road was long. Nobody spoke of it. " * 60
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Folders of its own: what is kept must not go to whoever runs the tests."""
-    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
-    home |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    return os.environ | home
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,20 +10,13 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
-from app.experiments.history_store import HistoryStore
+from tests.engine.typed import kept_one
 
 pytestmark = pytest.mark.engine
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WORK = ("prompt_tok=48", "answer_tok=12", "requests=4", "users=2")
 _TIMEOUT_S = 120.0
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A user who has kept nothing yet."""
-    names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    return os.environ | {name: str(tmp_path / name.lower()) for name in names}
 
 
 def words(command: str, model: Path, *more: str) -> list[str]:
@@ -81,7 +73,7 @@ def test_that_a_sweep_that_was_killed_is_gone_on_with_by_its_key(
             break
     process.kill()
     process.communicate()
-    cut = kept_sweep(environment)
+    cut = kept_one(environment)
     assert cut.state is State.CUT
     before = {cell.name: cell.runs for cell in cut.cells}
     # What was announced had been written; of what followed at most the run in progress is lost.
@@ -95,22 +87,12 @@ def test_that_a_sweep_that_was_killed_is_gone_on_with_by_its_key(
     for cell in whole.cells:
         assert len(cell.runs) == 5
         assert cell.runs[: len(before[cell.name])] == before[cell.name]
-    assert kept_sweep(environment) == whole
+    assert kept_one(environment) == whole
     refused = typed(
         environment, "sweep", tiny_chat_path, "--vary", "slots=1,4", "--resume", cut.key
     )
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "measured other combinations" in refused.stderr
-
-
-def kept_sweep(environment: dict[str, str]) -> Experiment:
-    """The only experiment of the history."""
-    history = HistoryStore(Path(environment["XDG_DATA_HOME"]) / "tunedeck" / "history")
-    try:
-        (row,) = history.listing()
-        return history.experiment(row.key)
-    finally:
-        history.close()
 
 
 def test_that_two_settings_are_compared_in_a_sentence(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,21 +11,14 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
-from app.experiments.history_store import HistoryStore
 from app.experiments.users_cell import JUDGED, KEPT, LONG_P99, OTHER_P99, QUEUE
+from tests.engine.typed import kept_one
 
 pytestmark = pytest.mark.engine
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WORK = ("prompt_tok=32", "answer_tok=12", "turns=1", "think_s=0", "prefix_share=0")
 _TIMEOUT_S = 120.0
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A user who has kept nothing yet."""
-    names = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-    return os.environ | {name: str(tmp_path / name.lower()) for name in names}
 
 
 def words(model: Path, *more: str) -> list[str]:
@@ -44,16 +36,6 @@ def typed(environment: dict[str, str], model: Path, *more: str) -> subprocess.Co
         words(model, *more), cwd=_ROOT, env=environment, capture_output=True, text=True,
         timeout=_TIMEOUT_S, check=False,
     )  # fmt: skip
-
-
-def kept_one(environment: dict[str, str]) -> Experiment:
-    """The only experiment of the history."""
-    history = HistoryStore(Path(environment["XDG_DATA_HOME"]) / "tunedeck" / "history")
-    try:
-        (row,) = history.listing()
-        return history.experiment(row.key)
-    finally:
-        history.close()
 
 
 def test_that_a_curve_queues_beyond_the_slots_and_tells_what_a_long_prompt_does(
