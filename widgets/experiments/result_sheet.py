@@ -1,0 +1,232 @@
+"""What the result view shows of one experiment, as plain data: words, a table, charts.
+
+Whoever fills it has decided every word and every number; the views only lay them out. A row and a
+point carry the number of the configuration they are of, so that one can be found by the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine_bridge.settings.domain import Value
+
+State = Literal["running", "done", "stopped", "failed", "cut"]
+"""How far it came; ``cut`` is one whose program ended in the middle."""
+
+Standing = Literal["", "best", "alike", "worse"]
+"""How a configuration compares: the best, not told from it, worse beyond the spread, or no word."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table.
+
+    Attributes:
+        key: Its name, the same in every sheet of that kind.
+        title: What is in it, without the unit.
+        unit: What its numbers are counted in; may be empty.
+        tip: What it means, a sentence or two; may be empty.
+        is_number: Numbers stand at the right and are sorted as such; words at the left.
+    """
+
+    key: str
+    title: str
+    unit: str = ""
+    tip: str = ""
+    is_number: bool = True
+
+
+@dataclass(frozen=True)
+class Field:
+    """What stands in one place of the table.
+
+    Attributes:
+        text: As it is shown, without the unit.
+        number: By what it is sorted in a column of numbers; None stands last either way.
+    """
+
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One configuration.
+
+    Attributes:
+        cell: Its number in the experiment, from 0.
+        name: What tells it from the others.
+        fields: One for each column.
+        standing: How it compares with the others.
+        skipped: Why it was not measured, in a sentence; empty if it was.
+        disturbed: What disturbed its runs, a sentence each; empty for quiet ones.
+        notes: More sentences that belong to it.
+        settings: Every setting that differs from the defaults, in words, with its key.
+        config: The same settings to be applied, by key; empty where there is nothing to apply.
+    """
+
+    cell: int
+    name: str
+    fields: tuple[Field, ...]
+    standing: Standing = ""
+    skipped: str = ""
+    disturbed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    config: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart.
+
+    Attributes:
+        title: What it shows.
+        unit: What its numbers are counted in; may be empty.
+        is_log: Logarithmic; all its values are above 0 then.
+        names: Texts of the values 0, 1, 2 … where it shows names in place of numbers.
+        starts_at_zero: Whether 0 is on it, or only the stretch that the points need.
+    """
+
+    title: str
+    unit: str = ""
+    is_log: bool = False
+    names: tuple[str, ...] = ()
+    starts_at_zero: bool = True
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a chart.
+
+    Attributes:
+        cell: Number of the configuration it is of.
+        x: Where it stands.
+        y: How high it stands.
+        low: Lower end of its error bar; None for none.
+        high: Upper end.
+        standing: How it compares with the others; points that are alike look alike.
+        text: All about it, a line each; the figures with their units.
+    """
+
+    cell: int
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    standing: Standing = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points that belong together.
+
+    Attributes:
+        name: What it is of, for the legend; empty where there is one line only.
+        points: Ascending along the horizontal axis.
+        is_joined: Whether a line goes from point to point.
+        is_stepped: Whether that line stays level until the next point (a best so far).
+    """
+
+    name: str
+    points: tuple[Point, ...]
+    is_joined: bool = True
+    is_stepped: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A dotted line across a plot.
+
+    Attributes:
+        at: Where.
+        text: What stands beside it, a few words.
+        is_upright: At a value of the horizontal axis; else at one of the vertical one.
+    """
+
+    at: float
+    text: str
+    is_upright: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot: a pair of axes with what stands between them.
+
+    Attributes:
+        title: What it shows.
+        x: The horizontal axis.
+        y: The vertical one.
+        lines: At least one with at least one point.
+        marks: Limits and knees.
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...]
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One page of charts: plots that are read together, side by side.
+
+    Attributes:
+        key: Its name, the same in every sheet that has it.
+        title: A few words for its tab.
+        plots: One to three.
+        said: What is seen in it, in sentences (where the knee is); empty if there is nothing.
+        note: What points and bars are made of.
+    """
+
+    key: str
+    title: str
+    plots: tuple[Plot, ...]
+    said: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ResultSheet:
+    """All that is shown of one experiment.
+
+    Attributes:
+        key: The experiment's own key; the same key again is the same experiment, further on.
+        kind: What was done: ``bench``, ``sweep``, ``compare``, ``users``, ``tune``, ``quality`` or
+            ``probe``.
+        title: One line.
+        subtitle: When it was, on which model.
+        state: How far it came.
+        conclusion: What came out, a sentence each; the first one says most.
+        state_words: What its state means for the reader, or why it failed; empty for a done one.
+        disturbances: What made its figures unsteady, a sentence each.
+        notes: What ± means, and others to be read below the table.
+        subject: Workload, model, engine, machine and common settings: name and words.
+        columns: The table's columns; the first one holds the names.
+        rows: In the order in which they were measured.
+        charts: Those that have data for their axes.
+        is_resumable: Whether it can go on where it ended.
+    """
+
+    key: str
+    kind: str
+    title: str
+    subtitle: str = ""
+    state: State = "done"
+    conclusion: tuple[str, ...] = ()
+    state_words: str = ""
+    disturbances: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    subject: tuple[tuple[str, str], ...] = ()
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    is_resumable: bool = False
+
+    def row(self, cell: int) -> Row | None:
+        """The row of a configuration, by its number; None where it has none."""
+        return next((row for row in self.rows if row.cell == cell), None)
