@@ -34,6 +34,22 @@ class State(StrEnum):
     CUT = "cut"
 
 
+class RunDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of a run no single figure shows; of the requests that ended as asked for.
+
+    Attributes:
+        ttft_by_prompt: For each length of prompts, shortest first: median of the tokens computed
+            (not reused), median TTFT in seconds, and how many requests it is of. Lengths that
+            differ by less than a factor of about 1.4 are one.
+        drafted_at: Drafted tokens by position in the draft; empty without drafts.
+        accepted_at: Of them accepted.
+    """
+
+    ttft_by_prompt: tuple[tuple[float, float, int], ...] = ()
+    drafted_at: tuple[int, ...] = ()
+    accepted_at: tuple[int, ...] = ()
+
+
 class Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run in figures; None is what the run could not show.
 
@@ -57,6 +73,7 @@ class Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         failed: Requests that did not.
         new_tok: Output tokens.
         duration_s: Length of the run.
+        detail: What no single figure shows; None of runs that were kept before there was any.
     """
 
     ttft_s: float | None = None
@@ -78,6 +95,7 @@ class Figures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: int = 0
     new_tok: int = 0
     duration_s: float = 0.0
+    detail: RunDetail | None = None
 
 
 class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,8 @@
 """Experiments for other programs: CSV to compute with, JSON whole, Markdown to read. Pure.
 
 CSV has a line for each run of each configuration; a configuration without runs has one too. Units
-stand in the names of the columns. Shares are 0 to 1. JSON is the ``Experiment``, field by field.
+stand in the names of the columns. Shares are 0 to 1. JSON is the ``Experiment``, field by field; it
+alone has the detail of runs, which is no single figure.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ENDINGS: dict[str, Kind] = {".csv": "csv", ".json": "json", ".md": "markdown"}
 _FORMULA = re.compile(r"[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 # Shares whose field's name does not say that they are one.
 _HEADERS = {"mbu": "mbu_share", "acceptance": "acceptance_share"}
-_FIGURES = Figures.__struct_fields__
+_FIGURES = tuple(name for name in Figures.__struct_fields__ if name != "detail")
 _ABOUT = (
     "key", "kind", "begun_at", "state", "title", "tags", "note", "machine", "engine", "model",
     "model_sha256", "model_bytes", "cell", "run", "skipped", "disturbed",

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from app.experiments.experiment import Figures
+from app.experiments.run_detail import detail_of
 from app.experiments.run_record import RequestRecord, RunRecord
 from engine_bridge.metrics.bandwidth import achieved_bytes_per_s, mbu
 from engine_bridge.metrics.definitions import (
@@ -79,7 +80,7 @@ DEFINITIONS: dict[str, str] = {
     "reused_share": "Prompt tokens that were in the cache already / prompt tokens.",
     "duration_s": "From the first request to the end of the last answer.",
 }
-"""What each field of ``Figures`` means for a whole run, but for the counts."""
+"""What each field of ``Figures`` means for a whole run, but for the counts and the detail."""
 
 _CUT_SHORT: tuple[FinishReason, ...] = ("failed", "cancelled", "context_full", "pool_full")
 
@@ -156,6 +157,7 @@ def figures_of(record: RunRecord, limits: Limits) -> Figures:
         failed=len(requests) - len(good),
         new_tok=new_tok,
         duration_s=record.duration_s,
+        detail=detail_of(judged),
     )
 
 
