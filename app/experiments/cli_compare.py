@@ -18,13 +18,13 @@ from app.experiments.cli_engine import (
 from app.experiments.cli_sweep import add_figure_option
 from app.experiments.cli_workload import add_workload_options, workload_in
 from app.experiments.measures import BY_FIGURE
+from app.experiments.setting_words import changed_by, words_in
 
 if TYPE_CHECKING:
     from app.experiments.compare import Comparison
     from app.experiments.experiment import Experiment
     from app.experiments.port import EnginePort
     from app.experiments.reporter import Reporter
-    from engine_bridge.settings.config import EngineConfig
 
 _USUAL_PAIRS = 12
 _USUAL_SECONDS = 600.0
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         base, workload = config_in(arguments), workload_in(arguments)
         asked = Comparison(
-            _changed(base, "--a", arguments.a),
-            _changed(base, "--b", arguments.b),
+            changed_by(base, arguments.a, "--a"),
+            changed_by(base, arguments.b, "--b"),
             BY_FIGURE[arguments.by],
             arguments.pairs,
             arguments.seconds,
@@ -108,31 +108,5 @@ def _refuse_twice_the_same(asked: Comparison) -> None:
         )
 
 
-def _changed(base: EngineConfig, option: str, text: str) -> EngineConfig:
-    """``base`` with the settings in ``text``.
-
-    Raises:
-        DomainError: In a sentence.
-    """
-    from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
-    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
-
-    values = parse_assignments(_words(text))
-    if "model_path" in values:
-        raise DomainError(f"{option} compares settings of one model; model_path cannot be one.")
-    return base.with_values(values)
-
-
-def _words(text: str) -> list[str]:
-    """``slots=4,spec_types=a,b`` is two words: a part without ``=`` belongs to the one before."""
-    words: list[str] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        if "=" in part or not words:
-            words.append(part)
-        else:
-            words[-1] += f",{part}"
-    return words
-
-
 def _name(text: str) -> str:
-    return ", ".join(_words(text)) or "as set"
+    return ", ".join(words_in(text)) or "as set"

@@ -8,6 +8,7 @@ import pytest
 
 from app.experiments import cli_compare, cli_sweep
 from app.experiments.measures import MEASURES
+from app.experiments.setting_words import words_in
 
 
 def parsed(command: str, *words: str) -> argparse.Namespace:
@@ -68,7 +69,7 @@ def test_that_wrong_words_of_a_comparison_are_a_sentence_before_any_engine_start
 
 
 def test_that_a_part_without_equals_belongs_to_the_word_before() -> None:
-    words = cli_compare._words("slots=4, spec_types=ngram-simple,ngram-mod,flash_attn=on")
+    words = words_in("slots=4, spec_types=ngram-simple,ngram-mod,flash_attn=on")
     assert words == ["slots=4", "spec_types=ngram-simple,ngram-mod", "flash_attn=on"]
 
 
