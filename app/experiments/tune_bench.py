@@ -16,6 +16,10 @@ class TuneBench(Protocol):
     def model(self) -> ModelFacts | None:
         """The model's facts, for the rules; None if they are not known."""
 
+    @property
+    def has_board(self) -> bool:
+        """Whether the engine can put layers onto a GPU; a table that was recorded says no."""
+
     def subject(self) -> Subject:
         """What is measured, and where.
 

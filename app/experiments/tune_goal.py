@@ -40,6 +40,7 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kept: Keys of settings that the tuner must not touch.
         drafts: Paths of draft models that it may try.
         measurements: The most runs it may take, warm-ups apart.
+        configurations: The most configurations it may measure; 0 for as many as the runs allow.
         domain: Keys with the values to try, the only ones; empty for the tuner's own.
     """
 
@@ -52,7 +53,18 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: tuple[str, ...] = ()
     drafts: tuple[str, ...] = ()
     measurements: int = USUAL_MEASUREMENTS
+    configurations: int = 0
     domain: dict[str, tuple[Value, ...]] = {}
+
+    @property
+    def run_workload(self) -> Workload:
+        """The workload with as many users as the goal has; of an open loop as it is."""
+        workload = self.workload
+        if workload.rate_req_s is not None or workload.users == self.users:
+            return workload
+        # Each of them has a conversation at least; more would only make runs longer.
+        requests = max(workload.requests, self.users * workload.turns)
+        return msgspec.structs.replace(workload, users=self.users, requests=requests)
 
     def check(self) -> None:
         """Refuse a goal with which nothing can be tuned.
@@ -76,6 +88,8 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise DomainError(
                 f"Chat is tuned for one person; got {self.users:,}. Tune for users instead."
             )
+        if self.configurations < 0:
+            raise DomainError(f"Configurations must be 0 or more; got {self.configurations:,}.")
         if self.margin_bytes < 0 or self.ctx_needed_tok < 0:
             raise DomainError("The memory margin and the context must be 0 or more.")
         self.workload.check()
