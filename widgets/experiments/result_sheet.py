@@ -24,7 +24,7 @@ class Column:
     """One column of the table.
 
     Attributes:
-        key: Its name, the same in every sheet of that kind.
+        key: Its name, the same in every sheet that has it.
         title: What is in it, without the unit.
         unit: What its numbers are counted in; may be empty.
         tip: What it means, a sentence or two; may be empty.
@@ -45,32 +45,32 @@ class Field:
     Attributes:
         text: As it is shown, without the unit.
         number: By what it is sorted in a column of numbers; None stands last either way.
+        standing: How it compares with the others of its column; what is alike looks alike.
     """
 
     text: str
     number: float | None = None
+    standing: Standing = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One configuration.
+    """One line of the table.
 
     Attributes:
-        cell: Its number in the experiment, from 0.
-        name: What tells it from the others.
+        cell: Number of its configuration in the experiment, from 0.
+        name: What tells the configuration from the others.
         fields: One for each column.
-        standing: How it compares with the others.
         skipped: Why it was not measured, in a sentence; empty if it was.
         disturbed: What disturbed its runs, a sentence each; empty for quiet ones.
         notes: More sentences that belong to it.
-        settings: Every setting that differs from the defaults, in words, with its key.
-        config: The same settings to be applied, by key; empty where there is nothing to apply.
+        settings: Every setting that differs from the default: its name, and its value in words.
+        config: Settings by key that make the engine run as it did; empty where none can be applied.
     """
 
     cell: int
     name: str
     fields: tuple[Field, ...]
-    standing: Standing = ""
     skipped: str = ""
     disturbed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -96,6 +96,11 @@ class Axis:
     names: tuple[str, ...] = ()
     starts_at_zero: bool = True
 
+    @property
+    def words(self) -> str:
+        """Title and unit."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
 
 @dataclass(frozen=True)
 class Point:
@@ -107,7 +112,7 @@ class Point:
         y: How high it stands.
         low: Lower end of its error bar; None for none.
         high: Upper end.
-        standing: How it compares with the others; points that are alike look alike.
+        is_hollow: Drawn as an outline; what that means stands in the chart's note.
         text: All about it, a line each; the figures with their units.
     """
 
@@ -116,7 +121,7 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
-    standing: Standing = ""
+    is_hollow: bool = False
     text: str = ""
 
 
@@ -129,12 +134,14 @@ class Line:
         points: Ascending along the horizontal axis.
         is_joined: Whether a line goes from point to point.
         is_stepped: Whether that line stays level until the next point (a best so far).
+        has_marks: Whether its points are seen and can be picked; a line alone otherwise.
     """
 
     name: str
     points: tuple[Point, ...]
     is_joined: bool = True
     is_stepped: bool = False
+    has_marks: bool = True
 
 
 @dataclass(frozen=True)
@@ -145,11 +152,13 @@ class Mark:
         at: Where.
         text: What stands beside it, a few words.
         is_upright: At a value of the horizontal axis; else at one of the vertical one.
+        is_limit: Whether it is a limit to be kept, in the colour of a warning.
     """
 
     at: float
     text: str
     is_upright: bool = False
+    is_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,8 +186,8 @@ class Chart:
 
     Attributes:
         key: Its name, the same in every sheet that has it.
-        title: A few words for its tab.
-        plots: One to three.
+        title: A word or two, to choose it by.
+        plots: One to three; lines of the same place in each are the same lines.
         said: What is seen in it, in sentences (where the knee is); empty if there is nothing.
         note: What points and bars are made of.
     """
@@ -199,15 +208,16 @@ class ResultSheet:
         kind: What was done: ``bench``, ``sweep``, ``compare``, ``users``, ``tune``, ``quality`` or
             ``probe``.
         title: One line.
-        subtitle: When it was, on which model.
+        subtitle: What was done, when, on which model, engine and machine.
         state: How far it came.
-        conclusion: What came out, a sentence each; the first one says most.
         state_words: What its state means for the reader, or why it failed; empty for a done one.
+        conclusion: What came out, a sentence each; the first one says most.
         disturbances: What made its figures unsteady, a sentence each.
         notes: What ± means, and others to be read below the table.
         subject: Workload, model, engine, machine and common settings: name and words.
         columns: The table's columns; the first one holds the names.
         rows: In the order in which they were measured.
+        is_sortable: Whether the numbers of a column are of one kind.
         charts: Those that have data for their axes.
         is_resumable: Whether it can go on where it ended.
     """
@@ -217,16 +227,17 @@ class ResultSheet:
     title: str
     subtitle: str = ""
     state: State = "done"
-    conclusion: tuple[str, ...] = ()
     state_words: str = ""
+    conclusion: tuple[str, ...] = ()
     disturbances: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     subject: tuple[tuple[str, str], ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    is_sortable: bool = True
     charts: tuple[Chart, ...] = ()
     is_resumable: bool = False
 
-    def row(self, cell: int) -> Row | None:
-        """The row of a configuration, by its number; None where it has none."""
+    def row_of(self, cell: int) -> Row | None:
+        """The first row of a configuration, by its number; None where it has none."""
         return next((row for row in self.rows if row.cell == cell), None)
