@@ -45,8 +45,11 @@ class UndoBar(QFrame):
 
     def show_deleted(self, conversation_id: str, title: str) -> None:
         """Offer to bring ``conversation_id`` back."""
-        self._id = conversation_id
-        words = f"Deleted “{title}”"
+        self.offer(conversation_id, f"Deleted “{title}”")
+
+    def offer(self, undone_id: str, words: str) -> None:
+        """Say what was done in ``words``; ``undone`` tells ``undone_id`` if it is taken back."""
+        self._id = undone_id
         self._words.set_text(words)
         self.button.setAccessibleName("Undo")
         self.button.setAccessibleDescription(f"{words}. Brings it back.")

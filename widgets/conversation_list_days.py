@@ -60,6 +60,20 @@ def time_words(when_s: float, now_s: float) -> str:
     return f"{when.day} {month}"
 
 
+def moment_words(when_s: float, now_s: float) -> str:
+    """``14:05`` today, ``Yesterday 14:05``, ``Mon 14:05``, ``12 Nov``, ``4 Mar 2025``.
+
+    For lists without headings between the days.
+    """
+    when, now = _local(when_s), _local(now_s)
+    days, words = _days_ago(when, now), time_words(when_s, now_s)
+    if days <= 0:
+        return words
+    if days < _WEEK_DAYS:
+        return f"Yesterday {words}" if days == 1 else f"{words} {when:%H:%M}"
+    return words if when.year == now.year else f"{words} {when.year}"
+
+
 def full_time_words(when_s: float) -> str:
     """``12 November 2026, 14:05``."""
     when = _local(when_s)
