@@ -62,11 +62,16 @@ def quality_lines(experiment: Experiment) -> list[str]:
     return lines + subject_lines(experiment)
 
 
+def quality_rows(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
+    """Each figure that there is: what it is called, and a text for each cache."""
+    rows = [(label, [text(cell.extra) for cell in cells]) for label, text in _rows(cells)]
+    return [(label, texts) for label, texts in rows if any(text != NO_VALUE for text in texts)]
+
+
 def quality_table(cells: Sequence[Cell]) -> list[str]:
     """A line for each figure, a column for each cache; the base is the first."""
-    rows = [[label, *(text(cell.extra) for cell in cells)] for label, text in _rows(cells)]
-    shown = [row for row in rows if any(text != NO_VALUE for text in row[1:])]
-    return text_table(["", *(cell.name for cell in cells)], shown)
+    rows = [[label, *texts] for label, texts in quality_rows(cells)]
+    return text_table(["", *(cell.name for cell in cells)], rows)
 
 
 # --- Inside -----------------------------------------------------------------------------

@@ -72,10 +72,8 @@ def users_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     return lines
 
 
-# --- Inside -----------------------------------------------------------------------------
-
-
-def _table(cells: Sequence[Cell]) -> list[str]:
+def users_columns(cells: Sequence[Cell]) -> list[tuple[str, str, list[str]]]:
+    """Title, unit and texts of each column that has something in it; the first holds the names."""
     columns = [_name_column(cells)]
     if any(kept_of(cell) is not None for cell in cells):
         kept = [kept_of(cell) for cell in cells]
@@ -92,6 +90,14 @@ def _table(cells: Sequence[Cell]) -> list[str]:
             columns.append((title, scale.unit, [scale.text(value) for value in values]))
         if key == "ttft_p95_s":
             columns += _queue_columns(cells)
+    return columns
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _table(cells: Sequence[Cell]) -> list[str]:
+    columns = users_columns(cells)
     rows = [[texts[at] for _, _, texts in columns] for at in range(len(cells))]
     return text_table([title for title, _, _ in columns], [[u for _, u, _ in columns], *rows])
 
