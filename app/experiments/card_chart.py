@@ -18,7 +18,7 @@ from app.experiments.experiment import Cell, Experiment
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.measures import BY_FIGURE
 from app.experiments.spread import spread_of, summary
-from app.experiments.tables import cell_values, common_scale, label_of, with_spread
+from app.experiments.tables import DISTURBED, cell_values, common_scale, label_of, with_spread
 from resources.card_tokens import (
     BAR_PX,
     BAR_RADIUS_PX,
@@ -45,6 +45,8 @@ _MOST_LABELS = 6
 _LEAST_REACH = 0.05
 # A shorter one looks like a fault; the number beside the bar tells it.
 _LEAST_WHISKER_PX = 3.0
+# Of a hollow point.
+_RING_PX = 2.5
 # What bars are made of, the first one that there is.
 _KEYS = ("total_tok_s", "user_tok_s", "decode_tok_s", "prefill_tok_s", "tpot_s", "ttft_s")
 
@@ -59,6 +61,7 @@ class Bar:
         spread: Half the length of its whisker, in the same unit; 0 for none.
         label: The value in words.
         is_best: Whether it stands out.
+        is_disturbed: Whether something disturbed it, or a run of it.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Bar:
     spread: float
     label: str
     is_best: bool
+    is_disturbed: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,9 +131,12 @@ def _chart_of_runs(cell: Cell, key: str) -> Chart:
     scale = common_scale(measure, [cell])
     known = [(n, v) for n, v in enumerate(cell_values(cell, key), start=1) if v is not None]
     bars = tuple(
-        Bar(f"run {number}", value, 0.0, scale.text(value), is_best=True)
+        Bar(
+            f"run {number}", value, 0.0, scale.text(value), is_best=True,
+            is_disturbed=any(cell.disturbed[number - 1 : number]),
+        )
         for number, value in known[:_MOST_RUNS]
-    )
+    )  # fmt: skip
     short = summary([value for _, value in known])
     low, high = _ends([value for _, value in known])
     note = (
@@ -140,6 +147,8 @@ def _chart_of_runs(cell: Cell, key: str) -> Chart:
         note = "a single run shows no spread"
     if len(known) > _MOST_RUNS:
         note = f"the first {_MOST_RUNS} of {len(known)} runs · {note}"
+    if disturbed := sum(bar.is_disturbed for bar in bars):
+        note = f"hollow: {disturbed} disturbed · {note}"
     return Chart(_titled(label_of(measure), scale.unit), note, bars, is_of_runs=True)
 
 
@@ -157,12 +166,17 @@ def _chart_of_cells(cells: Sequence[Cell], key: str) -> Chart:
         order = sorted(rated, key=lambda one: one[0], reverse=measure.is_more_better)
         shown = order[:MOST_ROWS]
     bars = tuple(
-        Bar(cell.name, value, short.spread, with_spread(short, scale), value == best)
+        Bar(
+            cell.name, value, short.spread, with_spread(short, scale), value == best,
+            is_disturbed=any(cell.disturbed),
+        )
         for value, cell, short in shown
-    )
+    )  # fmt: skip
     note = "median of the runs ± spread"
     if len(shown) < len(rated):
         note = f"the best {len(shown)} of {len(rated)} · {note}"
+    if any(bar.is_disturbed for bar in bars):
+        note = f"{DISTURBED} a run was disturbed · {note}"
     return Chart(_titled(label_of(measure), scale.unit), note, bars)
 
 
@@ -214,8 +228,9 @@ def _draw_rows(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
     top = place.center().y() - height * len(bars) / 2
     span = max(bar.value + bar.spread for bar in bars) or 1.0
     name_px = min(NAME_WIDTH_PX, max(card.width(bar.name, SMALL_PX) for bar in bars) + 1)
+    labels = [f"{bar.label} {DISTURBED}" if bar.is_disturbed else bar.label for bar in bars]
     value_px = min(
-        VALUE_WIDTH_PX, max(card.width(bar.label, SMALL_PX, is_bold=True) for bar in bars) + 1
+        VALUE_WIDTH_PX, max(card.width(label, SMALL_PX, is_bold=True) for label in labels) + 1
     )
     left, right = place.x() + name_px + GAP_PX, place.right() - value_px - GAP_PX
     for number, bar in enumerate(bars):
@@ -230,10 +245,8 @@ def _draw_rows(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
         half = (right - left) * bar.spread / span
         if half >= _LEAST_WHISKER_PX:
             _draw_whisker(card, left + length, half, middle)
-        card.text(
-            QRectF(place.right() - value_px, row.y(), value_px, height), bar.label, SMALL_PX, ink,
-            is_bold=bar.is_best, align=RIGHT,
-        )  # fmt: skip
+        beside = QRectF(place.right() - value_px, row.y(), value_px, height)
+        card.text(beside, labels[number], SMALL_PX, ink, is_bold=bar.is_best, align=RIGHT)
 
 
 def _draw_whisker(card: CardPainter, x: float, half: float, middle: float) -> None:
@@ -275,7 +288,10 @@ def _draw_runs(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
     for bar, row in zip(bars, rows, strict=True):
         x, y = x_of(bar.value), row.center().y()
         dot = QRectF(x - dot_px / 2, y - dot_px / 2, dot_px, dot_px)
-        card.fill(dot, palette.text, dot_px / 2)
+        card.fill(dot, palette.warning if bar.is_disturbed else palette.text, dot_px / 2)
+        if bar.is_disturbed:
+            hole = dot.adjusted(_RING_PX, _RING_PX, -_RING_PX, -_RING_PX)
+            card.fill(hole, palette.panel, dot_px / 2)
         if has_labels:
             card.text(row, bar.name, SMALL_PX, palette.muted)
             card.text(row, bar.label, SMALL_PX, palette.text, align=RIGHT)

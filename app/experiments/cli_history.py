@@ -49,6 +49,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     export.add_argument("--out", type=Path, metavar="FILE", help="the terminal by default")
     export.add_argument(
+        "--force", action="store_true", help="replace the file if there is one of that name"
+    )
+    export.add_argument(
         "--theme", choices=("dark", "light"), default="dark", help="colours of the picture"
     )
 

@@ -11,9 +11,9 @@ from app.experiments.experiment import Cell, Experiment, Subject
 from app.experiments.extra_figures import ERROR
 from app.experiments.history_rows import best_cell
 from app.experiments.measures import BY_FIGURE, Measure
-from app.experiments.spread import summary
+from app.experiments.spread import LEAST_RUNS, summary
 from app.experiments.tables import cell_values, keys_of
-from app.experiments.verdict import verdict_of_runs
+from app.experiments.verdict import too_few_sentence, verdict_of_runs
 from engine_bridge.settings.config import EngineConfig
 
 COMPARED = (
@@ -56,6 +56,7 @@ class FigurePair(msgspec.Struct, frozen=True):
         second_spread: Its spread.
         outcome: What is claimed of the second: better, worse, none, unknown.
         sentence: The claim with its interval; empty for extra figures, which have no runs.
+        runs: Runs that have it, of the one with fewer of them; None for extra figures.
     """
 
     key: str
@@ -65,6 +66,12 @@ class FigurePair(msgspec.Struct, frozen=True):
     second_spread: float | None
     outcome: str = "unknown"
     sentence: str = ""
+    runs: int | None = None
+
+    @property
+    def has_too_few_runs(self) -> bool:
+        """Whether nothing is claimed for want of runs."""
+        return self.runs is not None and self.runs < LEAST_RUNS
 
 
 class CellPair(msgspec.Struct, frozen=True):
@@ -136,6 +143,17 @@ def difference(first: Experiment, second: Experiment) -> Difference:
     )
 
 
+def too_few_sentences(figures: Sequence[FigurePair]) -> tuple[str, ...]:
+    """For want of runs nothing is claimed of these: a sentence for all with as many of them."""
+    labels: dict[int, list[str]] = {}
+    for figure in figures:
+        if figure.has_too_few_runs:
+            labels.setdefault(figure.runs or 0, []).append(BY_FIGURE[figure.key].label)
+    return tuple(
+        too_few_sentence(count, "runs", LEAST_RUNS, named) for count, named in labels.items()
+    )
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -197,7 +215,13 @@ def _figure_pair(measure: Measure, first: Cell, second: Cell) -> FigurePair:
         None if theirs is None else theirs.spread,
         str(verdict.outcome),
         verdict.sentence,
+        min(_known(values), _known(others)),
     )
+
+
+def _known(values: Sequence[float | None]) -> int:
+    """How many of them a verdict can use, see ``verdict_of_runs``."""
+    return sum(value is not None and value > 0 for value in values)
 
 
 def _changed(

@@ -133,6 +133,8 @@ def _figure(cell: Cell, key: str) -> Figure | None:
     measure = BY_FIGURE[key]
     scale = scale_of(measure, short.median)
     runs = "1 run" if short.runs == 1 else f"{short.runs} runs"
+    if disturbed := sum(map(bool, cell.disturbed)):
+        runs += f", {disturbed} disturbed"
     spread = f"± {scale.text(short.spread)} · " if short.runs > 1 else ""
     return Figure(label_of(measure), scale.text(short.median), scale.unit, f"{spread}{runs}")
 

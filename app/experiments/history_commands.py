@@ -16,7 +16,7 @@ from app.experiments.history_export import ENDINGS, KINDS, exported
 from app.experiments.history_lines import difference_lines, list_lines, when_text, whole_lines
 from app.experiments.history_query import Filter, Order
 from app.experiments.history_store import HistoryStore
-from app.experiments.terminal import write_json
+from app.json_output import write_json
 from app.plain_output import printable
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
@@ -123,20 +123,30 @@ def _compare(store: HistoryStore, arguments: argparse.Namespace) -> None:
 def _export(store: HistoryStore, arguments: argparse.Namespace) -> None:
     experiment = store.experiment(store.resolve(arguments.key))
     form = arguments.form or _form_of(arguments.out)
+    out = arguments.out.expanduser() if arguments.out is not None else None
+    if out is not None and not arguments.force and _is_file(out):
+        raise StorageError(f"There is a file {out} already; --force replaces it.")
     if form == "card":
-        if arguments.out is None:
+        if out is None:
             raise StorageError("A picture needs a file: add --out card.png.")
         content = _picture(experiment, arguments.theme)
     else:
         content = exported(experiment, _KINDS[form])
-    if arguments.out is None:
+    if out is None:
         # The terminal has line ends of its own.
         sys.stdout.write(printable(content.decode().replace("\r\n", "\n")))
         return
-    out = arguments.out.expanduser()
     write_whole(out, content, "The experiment could not be exported")
     if arguments.json:
         write_json({"key": experiment.key, "as": form, "file": str(out)}, sys.stdout)
+
+
+def _is_file(out: Path) -> bool:
+    """Whether a file would be replaced; what cannot be looked at is told when it is written."""
+    try:
+        return out.is_file()
+    except OSError:
+        return False
 
 
 def _form_of(out: Path | None) -> str:

@@ -44,6 +44,10 @@ class NewerFileError(StorageError):
     """The file was written by a newer program; it is neither read nor written."""
 
 
+class ForeignFileError(StorageError):
+    """The file is a database of another program; it is neither read nor written."""
+
+
 def open_file(
     path: Path, what: str, steps: Sequence[Step] = STEPS, patience_s: float = PATIENCE_S
 ) -> sqlite3.Connection:
@@ -62,6 +66,7 @@ def open_file(
 
     Raises:
         NewerFileError: If a newer program wrote it.
+        ForeignFileError: If another program did.
         StorageError: If the folder cannot be made.
         sqlite3.Error: If SQLite cannot open it; see ``is_damage`` and ``sentence_of``.
     """
@@ -69,7 +74,7 @@ def open_file(
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise storage_error(what, path.parent, error) from error
-    _refuse_newer(path, steps, patience_s)
+    _refuse_others(path, steps, patience_s)
     connection = _connected(path, "rwc", patience_s)
     try:
         _prepare(connection)
@@ -192,8 +197,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
             raise
 
 
-def _refuse_newer(path: Path, steps: Sequence[Step], patience_s: float) -> None:
-    """Asked before anything is opened for writing: what a newer program wrote stays as it is."""
+def _refuse_others(path: Path, steps: Sequence[Step], patience_s: float) -> None:
+    """Asked before anything is opened for writing: what others wrote stays as it is."""
     try:
         if not path.stat().st_size:
             return
@@ -202,13 +207,20 @@ def _refuse_newer(path: Path, steps: Sequence[Step], patience_s: float) -> None:
         return
     with contextlib.closing(connection):
         try:
+            connection.execute("BEGIN")  # another program may be making the file now
             version = version_of(connection)
+            is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
         except sqlite3.OperationalError:  # read-only without what SQLite keeps beside it
             return
     if version > len(steps):
         raise NewerFileError(
             f"The history was written by a newer TuneDeck; update to use it ({path}). Nothing is "
             "read from it or written to it until then."
+        )
+    if not version and not is_empty:
+        raise ForeignFileError(
+            f"The history cannot be kept: {path} is a database of another program. Move it away; "
+            "nothing is read from it or written to it until then."
         )
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from app.experiments.difference import CellPair, Changed, Difference, FigurePair
+from app.experiments.difference import (
+    CellPair,
+    Changed,
+    Difference,
+    FigurePair,
+    too_few_sentences,
+)
 from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.history_rows import Row
@@ -102,6 +108,41 @@ def difference_lines(first: Experiment, second: Experiment, found: Difference) -
     return lines
 
 
+def said_of(figures: Sequence[FigurePair]) -> tuple[str, ...]:
+    """What is claimed of each, and in one sentence of which nothing is for want of runs."""
+    claims = [f.sentence for f in figures if f.sentence and not f.has_too_few_runs]
+    return (*claims, *too_few_sentences(figures))
+
+
+def shown_value(key: str, value: object) -> str:
+    """What has changed, of a setting, the subject or the workload, as text; a dash for nothing."""
+    if value is None or value == "":
+        return NO_VALUE
+    if key == "model_sha256":
+        return f"{str(value)[:_HASH_CHARACTERS]}…"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    text = settings_text({key: value}).partition("=")[2] or str(value)
+    return text.replace(",", ", ")  # a list can be broken into lines there
+
+
+def figure_row(figure: FigurePair) -> list[str]:
+    """A figure's name, what both have with its spread, and the unit."""
+    measure = BY_FIGURE.get(figure.key)
+    if measure is None:
+        first = _extra_text(figure.key, figure.first, figure.first_spread)
+        second = _extra_text(figure.key, figure.second, figure.second_spread)
+        return [extra_label(figure.key), first, second, ""]
+    known = [value for value in (figure.first, figure.second) if value is not None]
+    scale = scale_of(measure, max(known, key=abs, default=0.0))
+    return [
+        label_of(measure),
+        _spread_text(scale, figure.first, figure.first_spread),
+        _spread_text(scale, figure.second, figure.second_spread),
+        scale.unit,
+    ]
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -134,19 +175,18 @@ def _pair_lines(pair: CellPair, *, is_named: bool) -> list[str]:
         lines += _changes(pair.settings)
     else:
         lines.append("The same settings.")
-    rows = [row for figure in pair.figures if (row := _figure_row(figure))]
+    rows = [figure_row(figure) for figure in pair.figures]
     if rows:
         lines += ["", *text_table(("", "A", "B", ""), rows, left=(0, 3))]
-    said = [figure.sentence for figure in pair.figures if figure.sentence]
-    for sentence in said:
+    for sentence in said_of(pair.figures):
         lines += wrapped(sentence, mark="* ")
     return lines
 
 
 def _changes(changes: Sequence[Changed]) -> list[str]:
     """A line for each; of values that are too long for a table one below the other."""
-    rows = [[change.key, _shown(change.key, change.first), _shown(change.key, change.second)]
-            for change in changes]  # fmt: skip
+    rows = [[change.key, shown_value(change.key, change.first),
+             shown_value(change.key, change.second)] for change in changes]  # fmt: skip
     lines = []
     short = [row for row in rows if max(map(len, row)) <= 24]
     if short:
@@ -154,33 +194,6 @@ def _changes(changes: Sequence[Changed]) -> list[str]:
     for key, first, second in (row for row in rows if row not in short):
         lines += [key, *wrapped(first, mark="  A  "), *wrapped(second, mark="  B  ")]
     return lines
-
-
-def _shown(key: str, value: object) -> str:
-    if value is None or value == "":
-        return NO_VALUE
-    if key == "model_sha256":
-        return f"{str(value)[:_HASH_CHARACTERS]}…"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {part}" for name, part in value.items())
-    text = settings_text({key: value}).partition("=")[2] or str(value)
-    return text.replace(",", ", ")  # a list can be broken into lines there
-
-
-def _figure_row(figure: FigurePair) -> list[str]:
-    measure = BY_FIGURE.get(figure.key)
-    if measure is None:
-        first = _extra_text(figure.key, figure.first, figure.first_spread)
-        second = _extra_text(figure.key, figure.second, figure.second_spread)
-        return [extra_label(figure.key), first, second, ""]
-    known = [value for value in (figure.first, figure.second) if value is not None]
-    scale = scale_of(measure, max(known, key=abs, default=0.0))
-    return [
-        label_of(measure),
-        _spread_text(scale, figure.first, figure.first_spread),
-        _spread_text(scale, figure.second, figure.second_spread),
-        scale.unit,
-    ]
 
 
 def _spread_text(scale: Scale, value: float | None, spread: float | None) -> str:

@@ -116,6 +116,20 @@ def verdict_of_runs(
     return _judged(gain, measure, names, f"{len(mine)} and {len(theirs)} runs", "runs")
 
 
+def too_few_sentence(count: int, what: str, least: int, labels: Sequence[str]) -> str:
+    """Why nothing is claimed of some figures.
+
+    Args:
+        count: How many there are.
+        what: Of what: ``runs``, ``pairs``.
+        least: How many are needed.
+        labels: The figures; at least one.
+    """
+    has = f"There are {count or 'no'} {what}" if count != 1 else f"There is 1 {what[:-1]}"
+    named = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) > 1 else labels[0]
+    return f"{has} with {named}; {least} are needed to tell a difference."
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -136,11 +150,7 @@ def _pairs(
 
 
 def _too_few(count: int, what: str, least: int, measure: Measure) -> Verdict:
-    has = f"There are {count or 'no'} {what}" if count != 1 else f"There is 1 {what[:-1]}"
-    return Verdict(
-        Outcome.UNKNOWN,
-        f"{has} with {measure.label}; {least} are needed to tell a difference.",
-    )
+    return Verdict(Outcome.UNKNOWN, too_few_sentence(count, what, least, [measure.label]))
 
 
 def _judged(

@@ -251,6 +251,25 @@ def test_that_a_card_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "add --out card.png" in capsys.readouterr().err
 
 
+def test_that_a_file_is_replaced_only_when_that_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "a.csv"
+    out.write_text("mine", encoding="utf-8")
+    assert main(["history", "export", NEW, "--out", str(out)]) == 1
+    assert capsys.readouterr().err == f"There is a file {out} already; --force replaces it.\n"
+    assert out.read_text(encoding="utf-8") == "mine"
+    run(capsys, "export", NEW, "--out", str(out), "--force")
+    assert out.read_bytes().startswith(b"key,")
+
+
+def test_that_a_name_no_file_can_have_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["history", "export", NEW, "--out", str(tmp_path / ("n" * 300))]) == 1
+    assert "The experiment could not be exported: " in capsys.readouterr().err
+
+
 def test_that_an_export_that_cannot_be_written_is_a_sentence(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

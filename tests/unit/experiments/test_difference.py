@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from app.experiments.difference import Changed, difference
+from app.experiments.difference import Changed, difference, too_few_sentences
 from app.experiments.experiment import Kind
 from app.experiments.history_lines import difference_lines
 from app.experiments.tables import WIDTH
@@ -45,6 +45,20 @@ def test_that_four_runs_claim_nothing() -> None:
         experiment("a", [cell("", runs=4)]), experiment("b", [cell("", speed=2.0, runs=4)])
     )
     assert {figure.outcome for figure in found.pairs[0].figures} == {"unknown"}
+
+
+def test_that_too_few_runs_are_said_once_for_all_figures() -> None:
+    one = experiment("a", [cell("", runs=4)])
+    two = experiment("b", [cell("", speed=2.0, runs=7)])
+    found = difference(one, two)
+    said = too_few_sentences(found.pairs[0].figures)
+    assert said == (
+        "There are 4 runs with TTFT, TPOT, ITL p99, prefill speed, total throughput, MBU and "
+        "memory; 5 are needed to tell a difference.",
+    )
+    text = " ".join("\n".join(difference_lines(one, two, found)).split())
+    assert text.count("are needed to tell a difference") == 1
+    assert said[0] in text
 
 
 def test_that_what_the_engine_made_of_a_setting_counts() -> None:

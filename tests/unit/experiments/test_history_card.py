@@ -17,6 +17,7 @@ from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, s
 pytestmark = pytest.mark.gui
 
 LONG = "word " * 400
+NOISY = ("", "Other programs took 40 % of the cores.", "", "", "")
 CASES = {
     "bench": experiment(),
     "sweep": sweep(),
@@ -25,6 +26,8 @@ CASES = {
     "quality": experiment(
         cells=[cell("q8_0", runs=0, extra={"mean_kld": 0.0006})], kind=Kind.QUALITY
     ),
+    "disturbed": experiment(cells=[cell("", disturbed=NOISY)]),
+    "disturbed sweep": experiment(cells=[cell("a", speed=2.0), cell("b", disturbed=NOISY)]),
     "nothing": experiment(cells=[], state=State.FAILED),
     "unknown": Experiment("k", Kind.PROBE, "", State.CUT, "", Subject()),
     "long words": experiment(
@@ -45,6 +48,16 @@ def margins(image: QImage) -> set[str]:
         if (x % 8 == 0 or y % 8 == 0)
         and not (MARGIN_PX <= x < WIDTH_PX - MARGIN_PX and 30 <= y < HEIGHT_PX - 30)
     }
+
+
+def warned(image: QImage) -> int:
+    """Pixels in the colour of what needs a person."""
+    colour = QColor(DARK.warning)
+    return sum(
+        image.pixelColor(x, y) == colour
+        for x in range(0, WIDTH_PX, 2)
+        for y in range(300, HEIGHT_PX, 2)
+    )
 
 
 @pytest.mark.parametrize("palette", [DARK, LIGHT], ids=lambda palette: palette.name)
@@ -129,6 +142,22 @@ def test_that_a_chart_of_one_cell_shows_its_runs() -> None:
     assert chart.is_of_runs
     assert [bar.name for bar in chart.bars] == [f"run {n}" for n in range(1, 6)]
     assert "the first 24 of 60 runs" in chart_of(CASES["many runs"]).note
+
+
+def test_that_disturbed_runs_are_marked(qapp: QApplication) -> None:
+    bench = CASES["disturbed"]
+    chart = chart_of(bench)
+    assert [bar.is_disturbed for bar in chart.bars] == [False, True, False, False, False]
+    assert chart.note.startswith("hollow: 1 disturbed · ")
+    assert figures_of(bench)[0].note.endswith(" · 5 runs, 1 disturbed")
+    # Of another colour too, where points have no room for words.
+    assert warned(draw_card(bench)) > warned(draw_card(experiment())) == 0
+
+
+def test_that_configurations_with_disturbed_runs_are_marked() -> None:
+    chart = chart_of(CASES["disturbed sweep"])
+    assert [bar.is_disturbed for bar in chart.bars] == [False, True]
+    assert chart.note.startswith("* a run was disturbed · ")
 
 
 def test_that_a_chart_of_nothing_says_so() -> None:

@@ -133,6 +133,32 @@ def test_that_a_newer_file_is_refused_in_a_sentence_and_never_written_to(tmp_pat
     newer.close()
 
 
+def test_that_a_database_of_another_program_is_refused_and_never_written_to(
+    tmp_path: Path,
+) -> None:
+    store = HistoryStore(tmp_path)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (address TEXT)")
+        connection.commit()
+    before = store.path.read_bytes()
+    for act in (store.listing, lambda: store.delete(KEY), lambda: store.keep(experiment("mine"))):
+        with pytest.raises(StorageError, match="is a database of another program. Move it away"):
+            act()
+    assert store.path.read_bytes() == before
+    store.path.rename(tmp_path / "theirs.sqlite3")
+    store.close()
+    assert [row.key for row in HistoryStore(tmp_path).listing()] == ["mine"]
+
+
+def test_that_an_empty_database_becomes_a_history(tmp_path: Path) -> None:
+    store = HistoryStore(tmp_path)
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("VACUUM")  # a page and nothing on it
+    store.keep(experiment(KEY))
+    assert [row.key for row in store.listing()] == [KEY]
+    store.close()
+
+
 def test_that_a_newer_file_in_use_is_refused_too(tmp_path: Path) -> None:
     newer = HistoryStore(tmp_path, steps=NEXT)
     newer.keep(experiment(KEY))  # its log is beside it
