@@ -30,6 +30,8 @@ TooLong = Callable[[int], str]
 """Says why the workload does not fit into a slot of so many tokens; empty where it does."""
 
 _OF_THE_MODEL = ("model_path",)
+# More of them make no title.
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,14 @@ class Axis:
     def words(self, value: Value) -> str:
         """``slots=4``."""
         return f"{self.name}={BY_KEY[self.keys[0]].domain.format(value)}"
+
+    @property
+    def title(self) -> str:
+        """``slots 1/2/4``; of many values only the first ones and the last, with their number."""
+        texts = [BY_KEY[self.keys[0]].domain.format(value) for value in self.values]
+        if len(texts) > _MOST_NAMED:
+            texts = [*texts[:2], f"…/{texts[-1]} ({len(texts)} values)"]
+        return f"{self.name} {'/'.join(texts)}"
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,15 @@ def grid_of(base: EngineConfig, words: Sequence[str]) -> tuple[GridCell, ...]:
             "fewer settings at a time."
         )
     return tuple(_cell(base, axes, values) for values in product(*(axis.values for axis in axes)))
+
+
+def title_of(words: Sequence[str]) -> str:
+    """What is varied, for a list: ``slots 1/2/4 × cache_type_k f16/q8_0``.
+
+    Args:
+        words: Each as ``axis_of`` reads it, and none that it refuses.
+    """
+    return " × ".join(axis_of(word).title for word in words)
 
 
 def with_reasons(

@@ -34,6 +34,8 @@ from engine_bridge.settings.domain import DomainError, Value
 BASE: Mapping[str, Value] = {"cache_type_k": "f16", "cache_type_v": "f16", "flash_attn": "auto"}
 """What every candidate is compared with; all else is the user's configuration."""
 _CACHE_KEYS = ("cache_type_k", "cache_type_v")
+# So many candidates a title names.
+_MOST_NAMED = 3
 # A chunk takes 20 ms on a GPU; so often nothing need be written down.
 _KEEP_EVERY_S = 5.0
 # Below this share the time so far says little of the time to come.
@@ -163,7 +165,10 @@ class _Comparison:
         ]
         self._base = Cell(name=name_of({}), config={})
         self._begun_s = self._kept_s = clock()
-        title = f"KV cache of {subject.model or 'the model'} against f16"
+        model, names = subject.model or "the model", [cell.name for cell in self._cells]
+        if len(names) > _MOST_NAMED:
+            names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+        title = f"{model}, KV cache {', '.join(names)} against f16"
         self._experiment = Experiment(
             key=new_key(),
             kind=Kind.QUALITY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.experiments.grid import MOST_CELLS, axis_of, grid_of, with_reasons
+from app.experiments.grid import MOST_CELLS, axis_of, grid_of, title_of, with_reasons
 from app.planning import PlanAnswer, PlanningError
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
@@ -44,6 +44,20 @@ def test_that_values_with_commas_of_their_own_are_parted_by_semicolons() -> None
     assert [axis.words(value) for value in axis.values] == [
         "spec_types=none", "spec_types=ngram-simple,ngram-mod",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        (["slots=1,2"], "slots 1/2"),
+        (["slots=1,2", "cache_type_k+cache_type_v=f16,q8_0"],
+         "slots 1/2 × cache_type_k+cache_type_v f16/q8_0"),
+        (["threads=1,2,3,4,5,6,7"], "threads 1/2/…/7 (7 values)"),
+        (["kv_unified=on,off"], "kv_unified on/off"),
+    ],
+)  # fmt: skip
+def test_that_a_title_tells_what_is_varied(words: list[str], title: str) -> None:
+    assert title_of(words) == title
 
 
 def test_that_numbers_are_read_as_on_a_fader() -> None:

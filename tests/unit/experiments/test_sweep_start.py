@@ -79,7 +79,7 @@ def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_
     workload = msgspec.structs.replace(SMALL, users=4, requests=8)
     experiment = swept(model_path, ["slots=1,2,4,8"], plan=plan_up_to(4), workload=workload)
     assert experiment.state is State.DONE
-    assert experiment.title.endswith("small, sweep of 4 combinations")
+    assert experiment.title.endswith("small, slots 1/2/4/8")
     assert len(experiment.subject.model_sha256) == 64
     assert experiment.cells[3].skipped.startswith("CUDA0 does not suffice")
     lines = sweep_lines(experiment, _TOTAL)
