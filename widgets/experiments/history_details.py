@@ -1,0 +1,221 @@
+"""What is picked in the history: its figures, its tags and note, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.conversation_list_days import full_time_words
+from widgets.elided_label import ElidedLabel
+from widgets.experiments.history_deeds import HistoryDeeds
+from widgets.experiments.history_entry import HistoryEntry
+from widgets.experiments.history_model import state_words
+from widgets.experiments.kind_words import kind_name
+from widgets.theme import set_role
+
+_NONE = "Pick an experiment to see what it is about."
+_HOW_TO_COMPARE = "Ctrl + click picks a second one to compare with."
+# Of many that are picked so many are named.
+_MOST_NAMED = 3
+_NOTE_LINES = 2
+
+
+class HistoryDetails(QFrame):
+    """One experiment with the user's words for it, which are edited here; or several by name.
+
+    Signals:
+        tags_edited: Key, and its tags (tuple of str) as typed.
+        note_edited: Key, and its note as typed.
+    """
+
+    tags_edited = Signal(str, tuple)
+    note_edited = Signal(str, str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Begin with nothing picked."""
+        super().__init__(parent)
+        set_role(self, "raised")
+        self._entry: HistoryEntry | None = None
+        self._title = ElidedLabel("", self)
+        set_role(self._title, "heading")
+        self._about = _hint(self)
+        self._place = ElidedLabel("", self)
+        set_role(self._place, "hint")
+        self.tags = QLineEdit(self)
+        self.tags.setPlaceholderText("Tags, separated by commas")
+        self.tags.setAccessibleName("Tags, separated by commas")
+        self.note = QPlainTextEdit(self)
+        self.note.setPlaceholderText("Note")
+        self.note.setAccessibleName("Note")
+        self.note.setTabChangesFocus(True)
+        self.note.installEventFilter(self)
+        self.deeds = HistoryDeeds(self)
+        self.tags.editingFinished.connect(self._keep_tags)
+        self._lay_out()
+        self._measure()
+        self.show_picked((), 0)
+
+    def show_picked(self, entries: Sequence[HistoryEntry], count: int) -> None:
+        """Show what is picked.
+
+        Args:
+            entries: The first ones of them.
+            count: How many they are.
+        """
+        only = entries[0] if count == 1 and entries else None
+        if only is None or self._entry is None or only.key != self._entry.key:
+            self.keep()
+            self._entry = only
+            self._fill(is_new=True)
+        else:
+            self._entry = only
+            self._fill(is_new=False)
+        if only is None:
+            self._show_many(entries, count)
+        self.deeds.show_picked(only, count)
+
+    def keep(self) -> None:
+        """Hand on what was typed and not told yet."""
+        self._keep_tags()
+        self._keep_note()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Use these colours."""
+        self.deeds.set_palette(palette)
+
+    def about(self) -> str:
+        """What is said of what is picked."""
+        return self._about.text()
+
+    def title(self) -> str:
+        """Title of what is picked."""
+        return self._title.full_text()
+
+    # --- What Qt says -----------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A note is handed on when it is left; Escape takes back what was typed."""
+        if watched is self.note and event.type() == QEvent.Type.FocusOut:
+            self._keep_note()
+        return super().eventFilter(watched, event)
+
+    def event(self, event: QEvent) -> bool:
+        """Escape in a field is the field's, not the window's."""
+        is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if event.type() is QEvent.Type.ShortcutOverride and is_escape and self._is_changed():
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape takes back what was typed."""
+        if event.key() == Qt.Key.Key_Escape and self._is_changed():
+            self._fill(is_new=True)
+        else:
+            super().keyPressEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """What was typed is handed on before nobody sees it any more."""
+        self.keep()
+        super().hideEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fields are as high as the font makes them."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    # --- Inside -----------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(*[PANEL_PADDING_PX] * 4)
+        layout.setSpacing(STEP_PX)
+        for widget in (self._title, self._about, self._place):
+            layout.addWidget(widget)
+        layout.addSpacing(STEP_PX)
+        layout.addWidget(self.tags)
+        layout.addWidget(self.note)
+        layout.addStretch(1)
+        layout.addSpacing(PANEL_GAP_PX - STEP_PX)
+        layout.addWidget(self.deeds)
+
+    def _measure(self) -> None:
+        line_px = self.fontMetrics().lineSpacing()
+        self.note.setFixedHeight(_NOTE_LINES * line_px + 4 * STEP_PX + 2)
+        # Room for three lines, however short what is said: buttons keep their place.
+        self._about.setMinimumHeight(round(3 * line_px * 11 / 12))
+
+    def _fill(self, *, is_new: bool) -> None:
+        """Show the only one; what is being typed stays as it is unless ``is_new``."""
+        entry = self._entry
+        for field in (self.tags, self.note):
+            field.setVisible(entry is not None)
+        if entry is None:
+            return
+        self._title.set_text(entry.title)
+        self._about.setText("\n".join(_about_lines(entry)))
+        self._place.set_text(entry.place)
+        if is_new or not self.tags.isModified():
+            self.tags.setText(", ".join(entry.tags))
+        if is_new or not self.note.document().isModified():
+            if self.note.toPlainText() != entry.note:
+                self.note.setPlainText(entry.note)
+            self.note.document().setModified(False)
+
+    def _show_many(self, entries: Sequence[HistoryEntry], count: int) -> None:
+        self._place.set_text("")
+        if not count:
+            self._title.set_text("")
+            self._about.setText(_NONE)
+            return
+        self._title.set_text(f"{count:,} experiments picked")
+        names = [entry.title for entry in entries[:_MOST_NAMED]]
+        if count > _MOST_NAMED:
+            names[-1] = f"and {count - _MOST_NAMED + 1:,} more"
+        self._about.setText("\n".join(names))
+
+    def _is_changed(self) -> bool:
+        return self._entry is not None and (
+            self.tags.isModified() or self.note.document().isModified()
+        )
+
+    def _keep_tags(self) -> None:
+        if self._entry is None or not self.tags.isModified():
+            return
+        self.tags.setModified(False)
+        parts = self.tags.text().replace("#", " ").split(",")
+        tags = tuple(filter(None, (" ".join(part.split()) for part in parts)))
+        if tags != self._entry.tags:
+            self.tags_edited.emit(self._entry.key, tags)
+
+    def _keep_note(self) -> None:
+        if self._entry is None or not self.note.document().isModified():
+            return
+        self.note.document().setModified(False)
+        note = self.note.toPlainText().rstrip()
+        if note != self._entry.note:
+            self.note_edited.emit(self._entry.key, note)
+
+
+def _hint(parent: QWidget) -> QLabel:
+    label = QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setMinimumWidth(1)
+    label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+    set_role(label, "hint")
+    return label
+
+
+def _about_lines(entry: HistoryEntry) -> list[str]:
+    """Kind, state and time; the figure and what it rests on; how to compare it."""
+    state = "" if entry.state == "done" and not entry.is_unkept else state_words(entry)
+    first = (kind_name(entry.kind), state, full_time_words(entry.begun_s))
+    figure = " ".join(filter(None, (entry.figure_label, entry.figure)))
+    second = filter(None, (figure, entry.about))
+    return [" · ".join(filter(None, first)), " · ".join(second), _HOW_TO_COMPARE]
