@@ -23,14 +23,14 @@ from widgets.charts.picture import Level, Mark, Picture, Series, Spike
 DOT_PX = 2 * STEP_PX
 """Size of a dot that stands for one event."""
 
-# Corners of the marks on a circle of radius 1, by angle in turns and radius.
-_CORNERS: dict[Mark, tuple[tuple[float, float], ...]] = {
+CORNERS: dict[Mark, tuple[tuple[float, float], ...]] = {
     "square": tuple((turn / 8, 1.15) for turn in (1, 3, 5, 7)),
     "triangle": tuple((turn / 12, 1.25) for turn in (3, 7, 11)),
     "triangle down": tuple((turn / 12, 1.25) for turn in (9, 1, 5)),
     "diamond": tuple((turn / 4, 1.25) for turn in range(4)),
     "star": tuple(((turn + 2.5) / 10, 1.35 if turn % 2 == 0 else 0.6) for turn in range(10)),
 }
+"""Corners of the marks on a circle of radius 1, by angle in turns and radius; a circle has none."""
 
 # How much thicker a line is with its seam.
 _SEAM_PX = 3.0
@@ -99,7 +99,7 @@ class Brush:
         """One mark, ``DOT_PX`` wide."""
         self._ink(colour)
         radius = DOT_PX / 2
-        if shape not in _CORNERS:
+        if shape not in CORNERS:
             self._painter.drawEllipse(QPointF(x, y), radius, radius)
             return
         self._painter.drawPolygon(
@@ -108,7 +108,7 @@ class Brush:
                     x + radius * size * math.cos(math.tau * turn),
                     y - radius * size * math.sin(math.tau * turn),
                 )
-                for turn, size in _CORNERS[shape]
+                for turn, size in CORNERS[shape]
             ]
         )
 
