@@ -39,8 +39,14 @@ class PlanRefusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: str
 
 
-def plan_in_throwaway_process(config: EngineConfig) -> PlanAnswer:
+def plan_in_throwaway_process(
+    config: EngineConfig, running: MemoryPlan | None = None
+) -> PlanAnswer:
     """Plan ``config`` for its model in a process of its own.
+
+    Args:
+        config: What to plan.
+        running: What an engine occupies now and would give back for it; None if none does.
 
     Raises:
         PlanningError: If the file is no model, or the process died or took over a minute.
@@ -50,7 +56,7 @@ def plan_in_throwaway_process(config: EngineConfig) -> PlanAnswer:
     try:
         done = subprocess.run(
             command,
-            input=msgspec.json.encode({"config": config, "with_ways": True}),
+            input=msgspec.json.encode({"config": config, "running": running, "with_ways": True}),
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from app.figures import bytes_text
 from app.planning import PlanAnswer, PlanningError
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
@@ -30,6 +31,7 @@ TooLong = Callable[[int], str]
 """Says why the workload does not fit into a slot of so many tokens; empty where it does."""
 
 _OF_THE_MODEL = ("model_path",)
+_HOST = "CPU"
 # More of them make no title.
 _MOST_NAMED = 5
 
@@ -158,7 +160,7 @@ def with_reasons(
         model: The model's facts if they are known; the first plan tells them.
         progressed: Told how many cells are judged, and how many there are.
     """
-    judge = _Judge(too_long, plan, model)
+    judge = Judge(too_long, plan, model)
     judged: list[GridCell] = []
     for cell in cells:
         judged.append(cell if cell.skipped else replace(cell, skipped=judge.reason(cell.config)))
@@ -167,16 +169,25 @@ def with_reasons(
     return tuple(judged)
 
 
-# --- Inside -----------------------------------------------------------------------------
-
-
-class _Judge:
+class Judge:
     """Says why a configuration cannot run, remembering plans."""
 
-    def __init__(self, too_long: TooLong, plan: Plan, model: ModelFacts | None) -> None:
+    def __init__(
+        self, too_long: TooLong, plan: Plan, model: ModelFacts | None, margin_bytes: int = 0
+    ) -> None:
+        """Judge nothing yet.
+
+        Args:
+            too_long: Says why the workload does not fit into a slot of so many tokens.
+            plan: Plans one.
+            model: The model's facts if they are known; the first plan tells them.
+            margin_bytes: Memory that must stay free on every device beside what the planner
+                leaves to the system.
+        """
         self._too_long = too_long
         self._plan = plan
         self._model = model
+        self._margin_bytes = margin_bytes
         self._planned: dict[EngineConfig, MemoryPlan | str] = {}
 
     def reason(self, config: EngineConfig) -> str:
@@ -189,6 +200,8 @@ class _Judge:
         if not planned.fits or planned.effective is None:
             found = [problem.message for problem in planned.problems]
             return found[0] if found else "It does not fit in memory."
+        if too_full := _short_of_margin(planned, self._margin_bytes):
+            return too_full
         # The model's facts came with the plan, and rules that need them speak now.
         if broken := errors_of(config, self._model):
             return broken[0].message
@@ -205,6 +218,23 @@ class _Judge:
                 self._model = answer.model or self._model
                 self._planned[key] = answer.plan
         return self._planned[key]
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+
+def _short_of_margin(plan: MemoryPlan, margin_bytes: int) -> str:
+    """Which device keeps less than the margin free, in a sentence; empty where none does."""
+    for device in plan.devices:
+        left_bytes = device.free - device.needed
+        if device.total > 0 and device.needed and left_bytes < margin_bytes:
+            where = "System memory" if device.name == _HOST else device.name
+            return (
+                f"{where} would keep {bytes_text(max(0, left_bytes))} free, less than the margin "
+                f"of {bytes_text(margin_bytes)}."
+            )
+    return ""
 
 
 def _memory_alone(config: EngineConfig) -> EngineConfig:
