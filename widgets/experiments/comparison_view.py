@@ -58,6 +58,7 @@ class ComparisonView(QWidget):
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        set_role(self._area, "ringed")
         self._area.setAccessibleName("Comparison")
         head = QHBoxLayout()
         head.setSpacing(PANEL_GAP_PX)

@@ -96,9 +96,10 @@ class HistoryList(QListView):
             if index.isValid():
                 chosen.select(index, index)
                 first = first if first.isValid() else index
+        if not first.isValid():
+            return
         selection = self.selectionModel()
-        if first.isValid():
-            selection.setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
+        selection.setCurrentIndex(first, QItemSelectionModel.SelectionFlag.NoUpdate)
         selection.select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def keep_place(self, change: Callable[[], None]) -> None:

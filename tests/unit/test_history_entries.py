@@ -1,0 +1,119 @@
+"""What the window lists of an experiment: a title that tells it from others, one figure."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.comparison_sheets import comparison_of
+from app.experiments.experiment import Experiment, Kind, State
+from app.history_entries import entry_of, listed, row_of_experiment, title_of
+from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
+from widgets.experiments.history_entry import HistoryEntry
+from widgets.experiments.kind_words import KINDS
+
+
+def shown(made: Experiment) -> HistoryEntry:
+    return entry_of(row_of_experiment(made))
+
+
+def test_that_every_kind_has_words() -> None:
+    assert {kind.key for kind in KINDS} == {str(kind) for kind in Kind}
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        (f"{SUBJECT.model}, chat, slots 1/2/4", "chat, slots 1/2/4"),
+        (f"{SUBJECT.model}: tuned", "tuned"),
+        (SUBJECT.model, SUBJECT.model),
+        ("other, chat", "other, chat"),
+        ("", ""),
+    ],
+)
+def test_that_a_title_begins_with_what_differs(title: str, said: str) -> None:
+    assert title_of(title, SUBJECT.model) == said
+
+
+def test_that_a_bench_shows_its_throughput_and_runs() -> None:
+    entry = shown(experiment())
+    assert (entry.figure, entry.figure_label) == ("52.7 tok/s", "Total throughput")
+    assert entry.about == "5 runs"
+    assert entry.begun_s == pytest.approx(1796036436.0)
+    assert not entry.can_resume
+
+
+def test_that_a_sweep_says_of_which_configuration_the_figure_is() -> None:
+    entry = shown(sweep())
+    assert entry.about == "fastest of 6 configurations: slots=32 · 30 runs"
+
+
+def test_that_quality_shows_what_it_is_done_for() -> None:
+    entry = shown(
+        experiment(cells=[cell("q8_0", runs=0, extra={"mean_kld": 0.0006})], kind=Kind.QUALITY)
+    )
+    assert entry.figure == "Mean KLD 0.0006"
+
+
+def test_that_nothing_measured_is_said() -> None:
+    entry = shown(experiment(cells=[], state=State.FAILED))
+    assert (entry.figure, entry.about, entry.state) == ("", "nothing was measured", "failed")
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "can_resume"),
+    [
+        (State.STOPPED, Kind.SWEEP, True),
+        (State.CUT, Kind.SWEEP, True),
+        (State.DONE, Kind.SWEEP, False),
+        (State.RUNNING, Kind.SWEEP, False),
+        (State.STOPPED, Kind.BENCH, False),
+    ],
+)
+def test_that_stopped_sweeps_can_go_on(state: State, kind: Kind, can_resume: bool) -> None:
+    assert shown(experiment(state=state, kind=kind)).can_resume is can_resume
+
+
+def test_that_what_is_in_memory_only_comes_first_and_is_marked() -> None:
+    kept = [row_of_experiment(experiment(key)) for key in ("c", "b")]
+    entries = listed(kept, [experiment("b"), experiment("d")])
+    assert entries.keys == ("d", "c", "b")
+    assert [entries.at(place).is_unkept for place in range(3)] == [True, False, True]
+
+
+# --- Comparison -------------------------------------------------------------------------------
+
+
+def test_that_a_comparison_is_what_the_command_says() -> None:
+    sheet = comparison_of(
+        experiment("a", [cell("", {"slots": 1})], title="One"),
+        experiment("b", [cell("", {"slots": 4}, speed=1.2)], title="Other"),
+    )
+    assert (sheet.first, sheet.second) == ("One", "Other")
+    (pair,) = sheet.pairs
+    assert [(row.name, row.first, row.second) for row in pair.settings] == [("slots", "1", "4")]
+    tpot = next(row for row in pair.figures if row.name == "TPOT")
+    assert tpot.outcome == "better"
+    assert "20\u202f% faster" in tpot.sentence
+    assert tpot.unit == "ms"
+
+
+def test_that_too_few_runs_are_said_once() -> None:
+    sheet = comparison_of(
+        experiment("a", [cell("", runs=4)]), experiment("b", [cell("", runs=4, speed=2)])
+    )
+    (pair,) = sheet.pairs
+    assert not any(row.sentence for row in pair.figures)
+    assert len(pair.sentences) == 1
+
+
+def test_that_several_configurations_are_pairs_by_name() -> None:
+    sheet = comparison_of(sweep("a", 3), sweep("b", 3))
+    assert [pair.name for pair in sheet.pairs] == ["slots=1", "slots=2", "slots=4"]
+
+
+def test_that_other_machines_are_told_in_words() -> None:
+    other = msgspec.structs.replace(SUBJECT, machine="Apple M4, 16 GiB")
+    sheet = comparison_of(experiment("a"), experiment("b", subject=other))
+    assert [row.name for row in sheet.about] == ["Machine"]
+    assert "different machines" in sheet.cautions[0]
