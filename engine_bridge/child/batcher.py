@@ -16,7 +16,7 @@ from engine_bridge.child.llama import Context
 from engine_bridge.child.lockstep import Lockstep, steps_together
 from engine_bridge.child.measure import StepMeter
 from engine_bridge.child.pace import Pace
-from engine_bridge.child.pool import PLENTY_TOK, Pool
+from engine_bridge.child.pool import Pool
 from engine_bridge.child.prompt_reuse import PromptReuse
 from engine_bridge.child.sampling import Sampling
 from engine_bridge.child.scheduler import Limits, Share, in_slot_order, reads_together, share_out
@@ -212,18 +212,13 @@ class Batcher:
     @property
     def has_steps(self) -> bool:
         """Whether there was a step since the last report of the meter."""
-        return self._lockstep is not None or self.meter.has_steps
+        return self.meter.has_steps or (self._lockstep is not None and self._lockstep.has_steps)
 
     def slot_facts(self) -> tuple[SlotFacts, ...]:
-        """State of every slot."""
-        self.settle()
+        """State of every slot; steps taken together go on."""
+        self._book()
         busy = {stream.slot.index: stream.request_id for stream in self.streams}
-        return tuple(
-            SlotFacts(
-                slot.index, slot.cached, busy.get(slot.index), slot.conversation_id, slot.common_tok
-            )
-            for slot in self.slots
-        )
+        return tuple(slot.facts(busy.get(slot.index)) for slot in self.slots)
 
     def close(self) -> None:
         """Free the samplers."""
@@ -280,9 +275,7 @@ class Batcher:
             self._step_together(self._lockstep, is_wanted)
             return
         self._delivery.full_slots.go_on()
-        room = PLENTY_TOK
-        if self._pool.is_shared:
-            room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
+        room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
         generating, reading = self._who_is_next(room)
         drafting, limits = self._drafting, self._limits
         if drafting.is_on and not drafting.draft(generating, limits, len(reading)):
@@ -339,8 +332,7 @@ class Batcher:
         """Take the next steps together if nothing can happen in them but the next tokens."""
         if self._drafting.is_on or self._drafting.watches or len(shares) != len(self.streams):
             return
-        most_steps = steps_together(shares)
-        if most_steps > 0 and self._pool.is_shared:
+        if (most_steps := steps_together(shares)) > 0:
             room = self._pool.room_for(self.streams, self._end_for_lack_of_room)
             most_steps = min(most_steps, room // len(shares))
         if most_steps > 0 and len(shares) == len(self.streams):
@@ -348,8 +340,7 @@ class Batcher:
             self._lockstep = Lockstep(shares, most_steps, self._filling, self._delivery, eog)
 
     def _step_together(self, lockstep: Lockstep, is_wanted: Callable[[], bool]) -> None:
-        code = lockstep.run(self._guard, self.pace.decode_s, is_wanted)
-        if code:
+        if code := lockstep.run(self._guard, self.pace.decode_s, is_wanted):
             self.settle()
             self._recover(code, lockstep.shares)
         elif lockstep.token_of:
@@ -357,17 +348,26 @@ class Batcher:
             shape = self._filling.shape(lockstep.shares, len(lockstep.shares))
             rows = self._delivery.hand_out(lockstep.shares, lockstep.token_of, lockstep.end_ns)
             self.meter.decoded(lockstep.took_ns, shape, rows)
-        elif lockstep.is_over:
-            self.settle()
-            for share in lockstep.shares:
-                self._delivery.send(share.stream, lockstep.end_ns)
+        else:
+            if lockstep.is_due:
+                lockstep.send()
+            if lockstep.is_over:
+                self._book()
+
+    def _book(self) -> None:
+        """Bring the books up to date; steps taken together go on after that."""
+        lockstep = self._lockstep
+        self.settle()
+        if lockstep is not None and lockstep.is_over:
             self._begin_lockstep(lockstep.shares)
+        else:
+            self._lockstep = lockstep
 
     def settle(self) -> None:
         """Bring the books up to date; before anything but a step happens."""
         lockstep, self._lockstep = self._lockstep, None
         if lockstep is not None:
-            lockstep.settle(self.meter, self.pace)
+            lockstep.book(self.meter, self.pace)
 
     # --- What can go wrong -------------------------------------------------------------------
 

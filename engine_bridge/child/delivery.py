@@ -19,7 +19,7 @@ from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import Event
 
 # Text goes to the window at most this often, less often for many streams; a first token at once.
-_FLUSH_NS, _FLUSH_STREAM_NS = 16_000_000, 2_500_000
+_FLUSH_NS, _FLUSH_STREAM_NS = 16_000_000, 4_000_000
 
 
 class Delivery:
@@ -132,6 +132,13 @@ class Delivery:
         delivered = stream.delivered(now_ns, self.pause_ns)
         if delivered is not None:
             self._emit(delivered)
+
+    def send_each(
+        self, stream: Stream, text: bytes, ends_ns: tuple[int, ...], step_tok: tuple[int, ...]
+    ) -> None:
+        """Send what steps brought that are not booked yet; see ``Stream.send_each``."""
+        due_ns = ends_ns[-1] + self.pause_ns
+        self._emit(stream.send_each(text, ends_ns, step_tok, due_ns))
 
     def _drawn(self, share: Share, best: Sequence[int], first: int) -> list[int]:
         """Tokens drawn for a draft's rows, up to the first that contradicts it."""

@@ -36,6 +36,7 @@ from engine_bridge.child.llama_error import (
 from engine_bridge.child.meta_buffers import JoinedDevices
 from engine_bridge.child.native_log import CapturedLog, NativeLog
 from engine_bridge.child.native_params import fill_context_params, flash_made
+from engine_bridge.child.piece_reader import PieceReader
 from engine_bridge.child.placement import ModelParams
 from engine_bridge.settings.config import EngineConfig
 
@@ -104,7 +105,7 @@ class Model:
         self.adds_bos: bool = LIB.llama_vocab_get_add_bos(self._vocab)
         self.suppressed = self._suppressed_tokens()
         self.adapters: dict[str, Any] = {}  # LoRA adapters by their path; they go with the model
-        self._piece_buffer = ctypes.create_string_buffer(256)
+        self._pieces = PieceReader(LIB, self._vocab)
 
     @classmethod
     def load(
@@ -214,12 +215,7 @@ class Model:
 
         For one thread at a time.
         """
-        size = LIB.llama_token_to_piece(self._vocab, token, self._piece_buffer, 256, 0, special)
-        if size < 0:
-            larger = ctypes.create_string_buffer(-size)
-            size = LIB.llama_token_to_piece(self._vocab, token, larger, -size, 0, special)
-            return larger.raw[:size]
-        return self._piece_buffer.raw[:size]
+        return self._pieces.piece(token, special=special)
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Tokens of ``text``; safe on any thread.

@@ -2,8 +2,9 @@
 
 After a step has streamed all weights through the processor, none of our code or data is left in
 its caches: what a step touches costs ten times what it costs otherwise. So as long as nothing
-happens but the next tokens, a step here touches the batch and little else, and the books of
-streams and slots are brought up to date now and then. Must not know commands or samplers.
+happens but the next tokens, a step here touches the batch and little else. Text is sent when it is
+due, without the books of streams and slots, which are brought up to date when somebody wants to
+read them. Must not know commands or samplers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from engine_bridge.child.step_guard import StepGuard
 
 # Long enough for the text of several flushes; then everything is looked at again.
 _MOST_STEPS = 64
+# One for each step, shared by the events of all streams.
+_ONES = (1,) * _MOST_STEPS
 
 
 class Lockstep:
@@ -56,19 +59,31 @@ class Lockstep:
         self._delivery = delivery
         self._eog = eog
         self._biased = _biased(shares)
-        self._due_ns = min(share.stream.due_ns for share in shares)
+        self._due_ns = min([share.stream.due_ns for share in shares])
+        # Of the steps that are not booked yet; the text of the first of them may have been sent.
         self._ends_ns: list[int] = []
         self._took_ns: list[int] = []
         self._brought: list[list[int]] = []
+        self._sent_steps = 0
         filling.fill(shares)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to send text."""
+        return self.end_ns >= self._due_ns
 
     @property
     def is_over(self) -> bool:
         """Whether it is time to bring the books up to date and see what is next."""
-        return self.end_ns >= self._due_ns or len(self._ends_ns) >= self._most_steps
+        return len(self._ends_ns) >= self._most_steps
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether there are steps that are not booked."""
+        return bool(self._ends_ns)
 
     def run(self, guard: StepGuard, expected_s: float, is_wanted: Callable[[], bool]) -> int:
-        """Compute steps until it is over, a step was not booked, or something else is to be done.
+        """Compute steps until text is due, it is over, a step was not taken, or others want a turn.
 
         Args:
             guard: Stands around each step.
@@ -77,7 +92,7 @@ class Lockstep:
 
         Returns:
             What the last ``llama_decode`` returned. If it is 0 and ``token_of`` is not empty, one
-            of these tokens ends its answer and the step is the caller's to book, after ``settle``.
+            of these tokens ends its answer and the step is the caller's to book, after ``book``.
         """
         context, batch, count = self._delivery.context, self._filling.batch, len(self.shares)
         # Numbers one by one: numpy's own code would be as cold as everything else.
@@ -102,24 +117,41 @@ class Lockstep:
             self._brought.append(tokens)
             self._ends_ns.append(end_ns)
             self._took_ns.append(self.took_ns)
-            if self.is_over or is_wanted():
+            if end_ns >= self._due_ns or len(self._ends_ns) >= self._most_steps or is_wanted():
                 return code
 
-    def settle(self, meter: StepMeter, pace: Pace) -> None:
+    def send(self) -> None:
+        """Send the text of the steps since this was done last."""
+        sent, self._sent_steps = self._sent_steps, len(self._ends_ns)
+        ends_ns = tuple(self._ends_ns[sent:])
+        ones = _ONES[: len(ends_ns)]
+        pieces = self._delivery.pieces
+        brought = zip(*self._brought[sent:], strict=True)
+        for share, tokens in zip(self.shares, brought, strict=True):
+            text = b"".join([pieces[token] or b"" for token in tokens])
+            self._delivery.send_each(share.stream, text, ends_ns, ones)
+        self._due_ns = self.end_ns + self._delivery.pause_ns
+
+    def book(self, meter: StepMeter, pace: Pace) -> None:
         """Bring the books of streams, slots, meter and pace up to date."""
         count, steps = len(self.shares), len(self._brought)
-        if steps:
-            meter.decoded_each(self._took_ns, self._filling.shape(self.shares, count), count)
-            for took_ns in self._took_ns:
-                pace.saw(0, took_ns / 1e9)
-            pieces = self._delivery.pieces
-            for share, tokens in zip(self.shares, zip(*self._brought, strict=True), strict=True):
-                slot = share.stream.slot
-                slot.tokens[slot.known : slot.known + steps] = tokens
-                slot.cached += steps
-                slot.known += steps
-                share.stream.accept_each([pieces[token] for token in tokens], self._ends_ns)
+        if not steps:
+            return
+        meter.decoded_each(self._took_ns, self._filling.shape(self.shares, count), count)
+        for took_ns in self._took_ns:
+            pace.saw(0, took_ns / 1e9)
+        pieces, sent = self._delivery.pieces, self._sent_steps
+        brought = zip(*self._brought, strict=True)
+        for share, tokens in zip(self.shares, brought, strict=True):
+            slot = share.stream.slot
+            slot.tokens[slot.known : slot.known + steps] = tokens
+            slot.cached += steps
+            slot.known += steps
+            text = b"".join([pieces[token] or b"" for token in tokens[sent:]])
+            share.stream.accept_each(text, self._ends_ns)
+        self._most_steps -= steps
         self._brought, self._ends_ns, self._took_ns = [], [], []
+        self._sent_steps = 0
 
 
 def steps_together(shares: Sequence[Share]) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import queue
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -51,13 +52,16 @@ class Outbox:
         self._log_lines = 0
         self._is_closing = False
         self._is_waiting = False  # whether the writer has to be woken
-        self._changed = threading.Condition()
+        self._changing = threading.Lock()
+        # Not a condition: a thread that wakes from one holds its lock while it waits for its turn
+        # to run, and the loop would wait at the next event until this one is written.
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="pipe-writer", daemon=True)
         self._thread.start()
 
     def put(self, event: Event) -> None:
         """Queue ``event``; never blocks on the pipe."""
-        with self._changed:
+        with self._changing:
             key = _merge_key(event)
             lying = self._open.get(key)
             if lying is not None:
@@ -76,28 +80,34 @@ class Outbox:
             else:
                 self._open[key] = entry
             self._waiting.append(entry)
-            if self._is_waiting:
-                self._is_waiting = False
-                self._changed.notify()
+            self._wake()
 
     def close(self) -> None:
         """Write what waits and end the thread."""
-        with self._changed:
+        with self._changing:
             self._is_closing = True
-            self._changed.notify()
+            self._wake()
         self._thread.join()
 
-    def _run(self) -> None:
+    def _wake(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            self._bell.put(None)
+
+    def _taken(self) -> list[list[Event]]:
+        """What waits, as soon as there is something; nothing once it is closed."""
         while True:
-            with self._changed:
-                while not self._waiting and not self._is_closing:
-                    self._is_waiting = True
-                    self._changed.wait()
+            with self._changing:
                 entries, self._waiting = self._waiting, []
                 self._open.clear()
                 self._log_lines = 0
-                if not entries:
-                    return
+                if entries or self._is_closing:
+                    return entries
+                self._is_waiting = True
+            self._bell.get()
+
+    def _run(self) -> None:
+        while entries := self._taken():
             if not self._write(b"".join(_encoded(entry) for entry in entries)):
                 self._on_broken()
                 return

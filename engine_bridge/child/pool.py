@@ -53,7 +53,7 @@ class Pool:
         return room
 
     def room_for(self, streams: Sequence[Stream], end_last: Callable[[], None]) -> int:
-        """Free cells of a common pool, at least one for every generating stream.
+        """Free cells of a common pool, at least one for every generating stream; else plenty.
 
         Where they run out, a prompt that is still being read gives its cells back and waits; if
         there is none, the stream that started last ends.
@@ -62,7 +62,7 @@ class Pool:
             streams: All that run.
             end_last: Ends the last of them.
         """
-        while True:
+        while self.is_shared:
             generating = sum(s.slot.pending for s in streams if s.is_generating)
             reading = [stream for stream in streams if not stream.is_generating]
             needed = generating or 1
@@ -76,6 +76,7 @@ class Pool:
                 partly_read[-1].slot.clear(self._context)
             else:
                 end_last()
+        return PLENTY_TOK
 
     def evict_one(self, keep: Slot | None = None) -> bool:
         """Drop the least recently used cache that no request holds; False if there is none."""

@@ -7,6 +7,7 @@ code; see ``__main__``.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import threading
 
@@ -49,6 +50,9 @@ def serve(commands_fd: int, events_fd: int) -> None:
     reader.start()
     threading.Thread(target=_start_early, args=(renderer,), name="template", daemon=True).start()
     threading.current_thread().name = "loop"
+    # What was imported stays for good: looking through it for garbage would hold a step up by as
+    # long as twenty tokens take.
+    gc.freeze()
     loop.run()
     planner.stop()
     pulse.stop()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine_bridge.child.llama import Context, Model
 from engine_bridge.child.sequence_state import put_back_state
+from engine_bridge.protocol import SlotFacts
 from engine_bridge.settings.config import EngineConfig
 
 # llama-server's -sps: a match below this share of the prompt is no reason to take a slot.
@@ -87,6 +88,10 @@ class Slot:
         self.use = 0
         self.shared: dict[Slot, int] = {}
         self.reshape(cap_tok, most_drafts)
+
+    def facts(self, request_id: int | None) -> SlotFacts:
+        """Its state for the window while it is held by a request, or by none."""
+        return SlotFacts(self.index, self.cached, request_id, self.conversation_id, self.common_tok)
 
     def reshape(self, cap_tok: int, most_drafts: int) -> None:
         """Change how many tokens the slot may hold, and how many drafts may stand behind them."""

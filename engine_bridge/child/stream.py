@@ -134,17 +134,44 @@ class Stream:
         if self.new_tok >= self._limit_tok:
             self.finish = ("token_limit", "")
 
-    def accept_each(self, pieces: Sequence[bytes | None], at_ns: Sequence[int]) -> None:
+    def accept_each(self, text: bytes, at_ns: Sequence[int]) -> None:
         """Take tokens that as many steps brought, of which none can end the answer.
 
         Args:
-            pieces: Their bytes; the stream is plain, so none of them is None.
+            text: Their bytes, as far as ``send_each`` did not have them; the stream is plain.
             at_ns: When each step ended.
         """
         self._step_ns += at_ns
-        self._step_tok += [1] * len(pieces)
-        self.new_tok += len(pieces)
-        self._text.push(b"".join(filter(None, pieces)))
+        self._step_tok += [1] * len(at_ns)
+        self.new_tok += len(at_ns)
+        self._text.push(text)
+
+    def send_each(
+        self, text: bytes, at_ns: tuple[int, ...], step_tok: tuple[int, ...], due_ns: int
+    ) -> TokensDelivered:
+        """The event with tokens that will be taken with ``accept_each`` later.
+
+        Args:
+            text: Their bytes; the stream is plain.
+            at_ns: When each step ended, at least one.
+            step_tok: One for each.
+            due_ns: When the next text should be sent.
+        """
+        self._text.push(text)
+        before = len(self._step_ns) - self._sent_steps
+        if before > 0:  # steps that were booked before these and not sent
+            at_ns = (*self._step_ns[-before:], *at_ns)
+            step_tok = (*self._step_tok[-before:], *step_tok)
+        self._sent_steps += len(at_ns)
+        self.due_ns = due_ns
+        return TokensDelivered(
+            request_id=self.request_id,
+            text=self._text.take(),
+            step_ns=at_ns,
+            step_tok=step_tok,
+            sent_ns=at_ns[-1],
+            think_tok=self._thought.tok,
+        )
 
     def accept(
         self, tokens: Sequence[int], pieces: Callable[[int], bytes | None], at_ns: int

@@ -16,15 +16,15 @@ pytestmark = pytest.mark.engine
 
 
 def _spy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Steps of every run that is settled from now on."""
+    """Steps taken together that are booked at once from now on."""
     steps: list[int] = []
-    settle = Lockstep.settle
+    book = Lockstep.book
 
     def counted(self: Lockstep, *args: object) -> None:
         steps.append(len(self._brought))
-        settle(self, *args)  # type: ignore[arg-type]
+        book(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Lockstep, "settle", counted)
+    monkeypatch.setattr(Lockstep, "book", counted)
     return steps
 
 
