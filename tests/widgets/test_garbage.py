@@ -78,6 +78,14 @@ def test_that_python_collects_by_itself_again_afterwards(qapp: QApplication) -> 
     gc.disable()
 
 
+def test_that_what_stays_for_good_is_not_looked_through_again(
+    garbage: Garbage, qtbot: QtBot
+) -> None:
+    qtbot.waitUntil(lambda: gc.get_freeze_count() > 10_000)
+    garbage.give_back()
+    assert gc.get_freeze_count() == 0
+
+
 class _Look(QObject):
     """Stands for a tour: looks whether Python collects by itself, and is done."""
 
