@@ -13,6 +13,7 @@ from app.experiments.difference import (
 )
 from app.experiments.experiment import Experiment
 from app.experiments.history_lines import figure_row, shown_value, when_text
+from app.history_entries import title_of
 from widgets.experiments.comparison_sheet import ComparisonPair, ComparisonRow, ComparisonSheet
 
 _NAMES = {
@@ -31,10 +32,10 @@ def comparison_of(first: Experiment, second: Experiment) -> ComparisonSheet:
     return ComparisonSheet(
         first_key=first.key,
         second_key=second.key,
-        first=first.title or str(first.kind),
-        second=second.title or str(second.kind),
-        first_when=f"{first.kind} · {when_text(first.begun_at)}",
-        second_when=f"{second.kind} · {when_text(second.begun_at)}",
+        first=title_of(first.title, first.subject.model) or str(first.kind),
+        second=title_of(second.title, second.subject.model) or str(second.kind),
+        first_when=_when(first),
+        second_when=_when(second),
         cautions=found.cautions,
         about=_changes((*found.subject, *found.workload)),
         pairs=tuple(map(_pair, found.pairs)),
@@ -42,6 +43,11 @@ def comparison_of(first: Experiment, second: Experiment) -> ComparisonSheet:
 
 
 # --- Inside -----------------------------------------------------------------------------
+
+
+def _when(experiment: Experiment) -> str:
+    told = (str(experiment.kind), experiment.subject.model, when_text(experiment.begun_at))
+    return " · ".join(filter(None, told))
 
 
 def _pair(pair: CellPair) -> ComparisonPair:

@@ -112,9 +112,7 @@ class HistoryExports(QObject):
         entry = entries.at(place)
         return safe_file_name(f"{entry.kind} {entry.model} {entry.title}", _OTHERWISE)
 
-    def _write_file(
-        self, keys: Sequence[str], form: str, path: Path, palette: Palette
-    ) -> str:
+    def _write_file(self, keys: Sequence[str], form: str, path: Path, palette: Palette) -> str:
         """In the thread: one file. Gives what is said of it."""
         found = [self._store.experiment(key) for key in keys]
         if form == _CSV:
@@ -124,9 +122,7 @@ class HistoryExports(QObject):
         write_whole(path, content, _WHAT)
         return f"Exported to {path}"
 
-    def _write_files(
-        self, keys: Sequence[str], form: str, folder: Path, palette: Palette
-    ) -> str:
+    def _write_files(self, keys: Sequence[str], form: str, folder: Path, palette: Palette) -> str:
         """In the thread: a file for each. Gives what is said of them."""
         for key in keys:
             experiment = self._store.experiment(key)

@@ -223,7 +223,6 @@ class Judge:
 # --- Inside -----------------------------------------------------------------------------
 
 
-
 def _short_of_margin(plan: MemoryPlan, margin_bytes: int) -> str:
     """Which device keeps less than the margin free, in a sentence; empty where none does."""
     for device in plan.devices:

@@ -16,7 +16,7 @@ from app.experiments.history_export import ENDINGS, KINDS, exported
 from app.experiments.history_lines import difference_lines, list_lines, when_text, whole_lines
 from app.experiments.history_query import Filter, Order
 from app.experiments.history_store import HistoryStore
-from app.json_output import write_json
+from app.json_output import tell_error, write_json
 from app.plain_output import printable
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
@@ -39,7 +39,7 @@ def run_action(arguments: argparse.Namespace) -> int:
     try:
         _ACTIONS[arguments.action or "list"](store, arguments)
     except StorageError as error:
-        sys.stderr.write(f"{printable(str(error))}\n")
+        tell_error(str(error), as_json=arguments.json)
         return 1
     finally:
         store.close()

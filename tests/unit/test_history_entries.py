@@ -37,7 +37,7 @@ def test_that_a_title_begins_with_what_differs(title: str, said: str) -> None:
 
 def test_that_a_bench_shows_its_throughput_and_runs() -> None:
     entry = shown(experiment())
-    assert (entry.figure, entry.figure_label) == ("52.7 tok/s", "Total throughput")
+    assert (entry.figure, entry.figure_label) == ("52.52 tok/s", "Total throughput")
     assert entry.about == "5 runs"
     assert entry.begun_s == pytest.approx(1796036436.0)
     assert not entry.can_resume

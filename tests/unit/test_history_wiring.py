@@ -62,15 +62,13 @@ def kept(folder: Path) -> Path:
     store.keep(experiment(A, [cell("", {"slots": 1, "cache_type_k": "q8_0"}, speed=1.3)],
                           title="With the rag workload", tags=("Night",)))  # fmt: skip
     store.keep(experiment(B))
-    store.keep(msgspec_stopped(sweep(C)))
+    store.keep(stopped(sweep(C)))
     store.close()
     return folder
 
 
-def msgspec_stopped(made: Experiment) -> Experiment:
-    return experiment(
-        made.key, made.cells, kind=made.kind, title=made.title, state=State.STOPPED
-    )
+def stopped(made: Experiment) -> Experiment:
+    return experiment(made.key, made.cells, kind=made.kind, title=made.title, state=State.STOPPED)
 
 
 @pytest.fixture
@@ -375,4 +373,4 @@ def test_that_ten_thousand_open_and_filter_in_less_than_a_third_of_a_second(
         assert len(bench.keys) == _MANY - 2 * bool(words)
     # The quickest of three: what another program takes of the machine is not its.
     assert max(min(times) for times in took_s.values()) < 0.3
-    assert Kind.BENCH == bench.view.model.entries.at(_MANY - 1).kind
+    assert bench.view.model.entries.at(_MANY - 1).kind == Kind.BENCH

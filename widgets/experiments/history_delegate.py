@@ -90,8 +90,7 @@ class HistoryDelegate(QStyledItemDelegate):
         strong.setWeight(QFont.Weight.DemiBold)
         line = QRect(inner.left(), inner.top(), inner.width(), QFontMetrics(font).height())
         ink = self._palette.text
-        # The title is what it is looked for by: the figure gets no more than half.
-        used = _paint_right(painter, line, entry.figure, strong, ink, line.width() // 2)
+        used = _paint_right(painter, line, entry.figure, strong, ink)
         title = line.adjusted(0, 0, -used, 0)
         _paint_left(painter, title, _one_line(entry.title) or kind_name(entry.kind), font, ink)
 
@@ -102,7 +101,7 @@ class HistoryDelegate(QStyledItemDelegate):
         height = QFontMetrics(font).height()
         line = QRect(inner.left(), inner.bottom() + 1 - height, inner.width(), height)
         when = moment_words(entry.begun_s, self._model.now_s)
-        used = _paint_right(painter, line, when, font, faint, line.width() // 2)
+        used = _paint_right(painter, line, when, font, faint)
         line = line.adjusted(0, 0, -used, 0)
         used = _paint_left(painter, line, kind_name(entry.kind), font, faint)
         state = state_words(entry)
@@ -133,14 +132,12 @@ def _paint_left(painter: QPainter, place: QRect, words: str, font: QFont, colour
     return metrics.horizontalAdvance(shown)
 
 
-def _paint_right(
-    painter: QPainter, place: QRect, words: str, font: QFont, colour: str, most_px: int
-) -> int:
-    """Paint at the right; returns its width with the gap before it, px."""
+def _paint_right(painter: QPainter, place: QRect, words: str, font: QFont, colour: str) -> int:
+    """Paint at the right, in half of the line at most; returns its width with the gap, px."""
     if not words:
         return 0
     metrics = QFontMetrics(font)
-    shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, most_px)
+    shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, place.width() // 2)
     width = metrics.horizontalAdvance(shown)
     painter.setFont(font)
     painter.setPen(QColor(colour))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, SMALL_SCALE, STEP_PX, Palette
 from widgets.conversation_list_days import full_time_words
 from widgets.elided_label import ElidedLabel
 from widgets.experiments.history_deeds import HistoryDeeds
@@ -21,7 +22,9 @@ _NONE = "Pick an experiment to see what it is about."
 _HOW_TO_COMPARE = "Ctrl + click picks a second one to compare with."
 # Of many that are picked so many are named.
 _MOST_NAMED = 3
-_NOTE_LINES = 2
+_NOTE_LINES, _MOST_NOTE_LINES = 2, 12
+_TITLE_LINES, _ABOUT_LINES = 2, 3
+_MOST_CHARACTERS = 200
 
 
 class HistoryDetails(QFrame):
@@ -40,10 +43,11 @@ class HistoryDetails(QFrame):
         super().__init__(parent)
         set_role(self, "raised")
         self._entry: HistoryEntry | None = None
-        self._title = ElidedLabel("", self)
-        set_role(self._title, "heading")
-        self._about = _hint(self)
+        self._is_tall = False
+        self._title = _wrapped(self, "heading")
+        self._about = _wrapped(self, "hint")
         self._place = ElidedLabel("", self)
+        self._long_place = _wrapped(self, "hint")
         set_role(self._place, "hint")
         self.tags = QLineEdit(self)
         self.tags.setPlaceholderText("Tags, separated by commas")
@@ -56,8 +60,16 @@ class HistoryDetails(QFrame):
         self.deeds = HistoryDeeds(self)
         self.tags.editingFinished.connect(self._keep_tags)
         self._lay_out()
-        self._measure()
+        self.arrange(is_tall=False)
         self.show_picked((), 0)
+
+    def arrange(self, *, is_tall: bool) -> None:
+        """Stand beside the list, tall and narrow, or below it."""
+        self._is_tall = is_tall
+        self.deeds.arrange(is_one_line=not is_tall)
+        self._place.setVisible(not is_tall)
+        self._long_place.setVisible(is_tall)
+        self._measure()
 
     def show_picked(self, entries: Sequence[HistoryEntry], count: int) -> None:
         """Show what is picked.
@@ -93,7 +105,7 @@ class HistoryDetails(QFrame):
 
     def title(self) -> str:
         """Title of what is picked."""
-        return self._title.full_text()
+        return self._title.text()
 
     # --- What Qt says -----------------------------------------------------------------------
 
@@ -135,20 +147,23 @@ class HistoryDetails(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*[PANEL_PADDING_PX] * 4)
         layout.setSpacing(STEP_PX)
-        for widget in (self._title, self._about, self._place):
+        for widget in (self._title, self._about, self._place, self._long_place):
             layout.addWidget(widget)
-        layout.addSpacing(STEP_PX)
-        layout.addWidget(self.tags)
-        layout.addWidget(self.note)
-        layout.addStretch(1)
         layout.addSpacing(PANEL_GAP_PX - STEP_PX)
         layout.addWidget(self.deeds)
+        layout.addSpacing(PANEL_GAP_PX - STEP_PX)
+        layout.addWidget(self.tags)
+        layout.addWidget(self.note, 1)
+        layout.addStretch(0)
 
     def _measure(self) -> None:
         line_px = self.fontMetrics().lineSpacing()
-        self.note.setFixedHeight(_NOTE_LINES * line_px + 4 * STEP_PX + 2)
-        # Room for three lines, however short what is said: buttons keep their place.
-        self._about.setMinimumHeight(round(3 * line_px * 11 / 12))
+        note_px = _NOTE_LINES * line_px + 4 * STEP_PX + 2
+        self.note.setMinimumHeight(note_px)
+        self.note.setMaximumHeight(_MOST_NOTE_LINES * line_px if self._is_tall else note_px)
+        # Room for so many lines, however short what is said: what stands below keeps its place.
+        self._title.setMinimumHeight(_TITLE_LINES * line_px)
+        self._about.setMinimumHeight(math.ceil(_ABOUT_LINES * line_px * SMALL_SCALE))
 
     def _fill(self, *, is_new: bool) -> None:
         """Show the only one; what is being typed stays as it is unless ``is_new``."""
@@ -157,9 +172,9 @@ class HistoryDetails(QFrame):
             field.setVisible(entry is not None)
         if entry is None:
             return
-        self._title.set_text(entry.title)
+        self._title.setText(entry.title[:_MOST_CHARACTERS])
         self._about.setText("\n".join(_about_lines(entry)))
-        self._place.set_text(entry.place)
+        self._say_place(entry.place)
         if is_new or not self.tags.isModified():
             self.tags.setText(", ".join(entry.tags))
         if is_new or not self.note.document().isModified():
@@ -168,16 +183,20 @@ class HistoryDetails(QFrame):
             self.note.document().setModified(False)
 
     def _show_many(self, entries: Sequence[HistoryEntry], count: int) -> None:
-        self._place.set_text("")
+        self._say_place("")
         if not count:
-            self._title.set_text("")
+            self._title.setText("")
             self._about.setText(_NONE)
             return
-        self._title.set_text(f"{count:,} experiments picked")
+        self._title.setText(f"{count:,} experiments picked")
         names = [entry.title for entry in entries[:_MOST_NAMED]]
         if count > _MOST_NAMED:
             names[-1] = f"and {count - _MOST_NAMED + 1:,} more"
         self._about.setText("\n".join(names))
+
+    def _say_place(self, place: str) -> None:
+        self._place.set_text(place)
+        self._long_place.setText(place)
 
     def _is_changed(self) -> bool:
         return self._entry is not None and (
@@ -202,13 +221,13 @@ class HistoryDetails(QFrame):
             self.note_edited.emit(self._entry.key, note)
 
 
-def _hint(parent: QWidget) -> QLabel:
+def _wrapped(parent: QWidget, role: str) -> QLabel:
     label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setMinimumWidth(1)
     label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-    set_role(label, "hint")
+    set_role(label, role)
     return label
 
 

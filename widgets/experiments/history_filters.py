@@ -17,7 +17,7 @@ _SEARCH_DELAY_MS = 80
 _ALL_KINDS, _ANY_TAG = "All kinds", "Any tag"
 # Nobody looks through more tags than that; the search finds the others.
 _MOST_TAGS = 300
-_TAG_CHARACTERS = 14
+_TAG_CHARACTERS = 10
 
 
 class HistoryFilters(QWidget):

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QMenu,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.conversation_list_bar import ProblemBar, UndoBar
@@ -25,6 +32,8 @@ from widgets.theme import set_role
 # From here on what is picked stands beside the list, not below it.
 _BESIDE_FROM_PX = 180 * STEP_PX
 _BESIDE_PX = 76 * STEP_PX
+# Qt's own word for no bound.
+_ANY_WIDTH_PX = 16_777_215
 # So many picked ones are looked at to be named.
 _MOST_NAMED = 3
 _UNDONE = "undone"
@@ -178,9 +187,9 @@ class HistoryView(QFrame):
         way = QBoxLayout.Direction.LeftToRight if is_beside else QBoxLayout.Direction.TopToBottom
         if self._body.direction() != way:
             self._body.setDirection(way)
-        self.details.setMaximumWidth(_BESIDE_PX if is_beside else 16_777_215)
+        self.details.setMaximumWidth(_BESIDE_PX if is_beside else _ANY_WIDTH_PX)
         self.details.setMinimumWidth(_BESIDE_PX if is_beside else 0)
-        self.details.deeds.arrange(is_one_line=not is_beside)
+        self.details.arrange(is_tall=is_beside)
 
     def changeEvent(self, event: QEvent) -> None:
         """Rows are as high as the font makes them."""
@@ -283,9 +292,7 @@ class HistoryView(QFrame):
         self._go_to_list()
 
     def _on_picked(self) -> None:
-        self.details.show_picked(
-            self.list.picked_entries(_MOST_NAMED), self.list.picked_count()
-        )
+        self.details.show_picked(self.list.picked_entries(_MOST_NAMED), self.list.picked_count())
 
     def _on_open_asked(self) -> None:
         for key in self.list.picked_keys()[:1]:
