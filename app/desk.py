@@ -20,12 +20,14 @@ from app.session import Session
 from app.storage.conversation_store import ConversationStore
 from app.storage.measurement_store import MeasurementStore
 from engine_bridge.client import EngineClient
+from engine_bridge.hardware.borrowed import NOTHING, Borrowed
 from engine_bridge.hardware.machine import Sampler
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.core_crowding import CoreUse
 from engine_bridge.metrics.meters import Meters
-from engine_bridge.protocol import Event, Hello, RequestFinished
+from engine_bridge.metrics.sound_figures import sound
+from engine_bridge.protocol import Event, Hello, MemoryMeasured, RequestFinished
 from engine_bridge.settings.config import EngineConfig
 
 # Memory of other programs changes slowly, and reading it can take 10 ms.
@@ -171,7 +173,11 @@ class Desk(QObject):
         return self.accepted_tok / self.drafted_tok if self.drafted_tok else None
 
     def _on_event_received(self, event: Event) -> None:
-        self.meters.fold(event, time.perf_counter_ns())
+        now_ns = time.perf_counter_ns()
+        self.meters.fold(event, now_ns)
+        if isinstance(event, MemoryMeasured) and sound(event, now_ns) is not None:
+            borrowed = Borrowed(event.borrowed, event.owned) if event.borrowed else NOTHING
+            self._sampler.note_borrowed(borrowed)
         if isinstance(event, Hello):
             self.hello = event
             self._sampler.watch(event.pid)

@@ -494,10 +494,13 @@ class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
 
     Attributes:
         at_ns: When, engine's clock.
-        owned: Private bytes of the process (weights it owns, KV, compute, the rest).
+        owned: Private bytes of the process (weights it owns, KV, compute, the rest), without what
+            it has borrowed.
         mapped: File-backed resident bytes (mmapped weights).
         devices: Devices with their free bytes now.
         caches: The part of ``owned`` that keeps earlier prompts and checkpoints.
+        borrowed: The most that the process has beside all that for about a second, to measure the
+            peak bandwidth; 0 while it does not. Devices are told as if it were free.
     """
 
     at_ns: int
@@ -505,6 +508,7 @@ class MemoryMeasured(_Message, frozen=True, tag="memory_measured"):
     mapped: int
     devices: tuple[DeviceFacts, ...]
     caches: int = 0
+    borrowed: int = 0
 
 
 class BandwidthMeasured(_Message, frozen=True, tag="bandwidth_measured"):

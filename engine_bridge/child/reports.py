@@ -8,14 +8,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import msgspec
 import psutil
 
 from engine_bridge.child import llama
 from engine_bridge.child.engine import Engine
 from engine_bridge.child.heap import give_back
 from engine_bridge.child.threads import threads_of
-from engine_bridge.hardware.read_bandwidth import PeakRead
-from engine_bridge.protocol import BandwidthMeasured, Event, Logged, MemoryMeasured
+from engine_bridge.hardware.borrowed import NOTHING, Borrowed
+from engine_bridge.hardware.ram import owned_and_mapped_bytes
+from engine_bridge.hardware.read_bandwidth import PeakRead, whole_bytes
+from engine_bridge.protocol import (
+    BandwidthMeasured,
+    DeviceFacts,
+    Event,
+    Logged,
+    MemoryMeasured,
+)
 from engine_bridge.settings.config import EngineConfig
 
 _STEPS_EVERY_NS = 100_000_000
@@ -25,6 +34,8 @@ _MEMORY_EVERY_NS = 1_000_000_000
 _QUIET_NS = 1_500_000_000
 _PEAK_EVERY_NS = 20_000_000_000
 _MOST_PEAKS = 5
+# Whoever looks at this process from outside hears of what it borrows before it has it.
+_HEARD_S = 0.05
 
 MeasurePeak = Callable[[int, threading.Event], PeakRead | None]
 """Measures the peak with a number of threads, and gives up once the event is set."""
@@ -91,6 +102,8 @@ class Reports:
         self._busy_until_ns = 0  # while it is not quiet nothing is due before
         self._has_news = False
         self._thread: threading.Thread | None = None
+        self._borrowed = NOTHING
+        self._caches_bytes = 0
         self._is_wanted_elsewhere = threading.Event()
 
     def note_change(self) -> None:
@@ -127,7 +140,8 @@ class Reports:
             self._see_to_peak(engine.config, now, is_quiet=is_quiet)
         if now >= self._memory_due_ns:
             self._memory_due_ns = now + _MEMORY_EVERY_NS
-            self._emit(self._memory(now, engine))
+            self._caches_bytes = 0 if engine is None else engine.batcher.reuse.bytes
+            self._tell_memory(now)
         if not is_quiet:
             self._busy_until_ns = min(self._steps_due_ns, self._memory_due_ns)
 
@@ -173,14 +187,17 @@ class Reports:
         self._thread.start()
 
     def _measure_peak(self, measure: MeasurePeak, threads: int, peak: _Peak) -> None:
+        self._borrow(whole_bytes(threads))
         try:
-            read = measure(threads, self._is_wanted_elsewhere)
+            is_late = self._is_wanted_elsewhere.wait(_HEARD_S)
+            read = None if is_late else measure(threads, self._is_wanted_elsewhere)
         except (MemoryError, ValueError) as error:
             if peak.tries == 1:
                 self._emit(Logged("warning", str(error)))
             return
         finally:
             give_back()  # small blocks of many threads would count as the engine's own from now on
+            self._borrow(0)
         if read is None:  # a request came: that was no try
             peak.tries -= 1
         elif peak.take(read) and threads == self._threads:  # else told when it is chosen again
@@ -203,13 +220,30 @@ class Reports:
             )
         )
 
-    def _memory(self, now_ns: int, engine: Engine | None) -> MemoryMeasured:
-        info = self._process.memory_info()
-        shared: int = getattr(info, "shared", 0)  # Linux: file-backed pages
-        return MemoryMeasured(
-            at_ns=now_ns,
-            owned=info.rss - shared,
-            mapped=shared,
-            devices=llama.GGML.devices(),
-            caches=0 if engine is None else engine.batcher.reuse.bytes,
+    def _borrow(self, size_bytes: int) -> None:
+        """From here on so much of what this process has is not its own; 0 for nothing."""
+        owned, _ = owned_and_mapped_bytes(self._process)
+        self._borrowed = Borrowed(size_bytes, owned) if size_bytes else NOTHING
+        self._tell_memory(self._clock())
+
+    def _tell_memory(self, now_ns: int) -> None:
+        borrowed = self._borrowed
+        owned, mapped = owned_and_mapped_bytes(self._process)
+        part = borrowed.part_of(owned)
+        self._emit(
+            MemoryMeasured(
+                at_ns=now_ns,
+                owned=owned - part,
+                mapped=mapped,
+                devices=tuple(_with_free(device, part) for device in llama.GGML.devices()),
+                caches=self._caches_bytes,
+                borrowed=borrowed.size_bytes,
+            )
         )
+
+
+def _with_free(device: DeviceFacts, more_bytes: int) -> DeviceFacts:
+    """Main memory with so much more of it free; a board as it is."""
+    if device.kind != "cpu" or not more_bytes:
+        return device
+    return msgspec.structs.replace(device, free=min(device.total, device.free + more_bytes))

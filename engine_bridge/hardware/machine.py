@@ -14,6 +14,7 @@ import psutil
 
 from engine_bridge.hardware.amd import AmdReader
 from engine_bridge.hardware.apple import AppleReader
+from engine_bridge.hardware.borrowed import NOTHING, Borrowed, without_borrowed
 from engine_bridge.hardware.cores import CoreReader
 from engine_bridge.hardware.intel import IntelReader
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, SilentDriver
@@ -79,6 +80,7 @@ class Sampler:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._engine_pid: int | None = None
+        self._borrowed = NOTHING
         self._latest: tuple[MemorySnapshot, ...] = ()
         self._activity: tuple[BoardActivity, ...] = ()
         self._problems: tuple[str, ...] = ()
@@ -105,6 +107,12 @@ class Sampler:
         """Tell the readers which process is the engine; from the next reading on."""
         with self._lock:
             self._engine_pid = engine_pid
+            self._borrowed = NOTHING
+
+    def note_borrowed(self, borrowed: Borrowed) -> None:
+        """Tell what the engine has for a moment: it is taken out of what is read from now on."""
+        with self._lock:
+            self._borrowed = borrowed
 
     @property
     def latest(self) -> tuple[MemorySnapshot, ...]:
@@ -151,7 +159,7 @@ class Sampler:
 
     def _read(self, readers: Sequence[MemoryReader], idle_cores: float | None) -> None:
         with self._lock:
-            engine_pid = self._engine_pid
+            engine_pid, borrowed = self._engine_pid, self._borrowed
         found: list[MemorySnapshot] = []
         activity: list[BoardActivity] = []
         problems: list[str] = []
@@ -162,7 +170,9 @@ class Sampler:
             problems.append(reader.problem)
         core_use = self._cores.read(engine_pid)
         with self._lock:
-            self._latest = tuple(found)
+            # It may have been borrowed, or given back, while this was read.
+            borrowed = self._borrowed if self._borrowed.size_bytes else borrowed
+            self._latest = tuple(without_borrowed(snapshot, borrowed) for snapshot in found)
             self._activity = tuple(activity)
             self._problems = tuple(filter(None, problems))
             self._idle_cores = idle_cores

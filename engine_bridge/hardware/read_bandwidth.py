@@ -105,6 +105,12 @@ def buffer_bytes(threads: int, cache_bytes: int, available_bytes: int) -> int:
     return whole // (threads * PIECE_BYTES) * threads * PIECE_BYTES
 
 
+def whole_bytes(threads: int) -> int:
+    """What a measurement on this machine would read over now; see ``buffer_bytes``."""
+    available_bytes = psutil.virtual_memory().available
+    return buffer_bytes(threads, last_level_cache_bytes(), available_bytes)
+
+
 def measure_peak_read(
     threads: int, stop: threading.Event, runs: int = 5, seconds: float = 0.2
 ) -> PeakRead | None:

@@ -16,10 +16,12 @@ class MemorySnapshot:
         kind: ``system`` for main memory, ``gpu`` for a board's own.
         name: For the user: ``System memory`` or the board's name.
         total_bytes: Size.
-        used_bytes: What no program can have; pages of files that the system would give back do
-            not count.
+        used_bytes: What no program can have; neither pages of files that the system would give
+            back nor what the engine has borrowed count.
         engine_owned_bytes: The engine's part of it; None where the source cannot tell.
         engine_mapped_bytes: File pages resident for the engine, outside of ``used_bytes``.
+        engine_borrowed_bytes: What the engine has for a second to measure the peak bandwidth; in
+            no other figure.
         window_bytes: This process's part; None where the source cannot tell.
         peak_bytes_per_s: Peak bandwidth, None where the source cannot tell.
         peak_how: Where that figure comes from, in words, or why there is none.
@@ -39,6 +41,7 @@ class MemorySnapshot:
     peak_how: str = ""
     swap_used_bytes: int | None = None
     swap_total_bytes: int | None = None
+    engine_borrowed_bytes: int = 0
 
 
 def together(snapshots: Sequence[MemorySnapshot]) -> MemorySnapshot:

@@ -179,7 +179,8 @@ def _is_work(work: StepWork) -> bool:
 
 
 def _memory(event: MemoryMeasured, until_ns: int) -> MemoryMeasured | None:
-    if not 0 <= event.at_ns <= until_ns or not (_is_size(event.owned) and _is_size(event.mapped)):
+    sizes = (event.owned, event.mapped, event.borrowed)
+    if not 0 <= event.at_ns <= until_ns or not all(map(_is_size, sizes)):
         return None
     devices = tuple(filter(_is_device, event.devices))
     if len(devices) == len(event.devices):
