@@ -52,7 +52,8 @@ class Chats(QObject):
         conversation_touched: Conversation id: something to be stored has changed, text included.
         conversation_closed: Conversation id: it is no longer on the desk.
         request_sent: Number of the request, when Enter was pressed (ns).
-        request_painted: Number of the request, when its first text was painted (ns).
+        request_painted: Number of the request, when its first text came here, and when that was
+            painted (ns).
     """
 
     answer_opened = Signal(str)
@@ -67,7 +68,7 @@ class Chats(QObject):
     conversation_touched = Signal(str)
     conversation_closed = Signal(str)
     request_sent = Signal(int, object)
-    request_painted = Signal(int, object)
+    request_painted = Signal(int, object, object)
 
     def __init__(self, client: EngineClient, parent: QObject | None = None) -> None:
         """Begin without a conversation.
@@ -265,7 +266,7 @@ class Chats(QObject):
         for request in self._requests.values():
             if request.conversation.id == conversation_id and not request.painted_ns:
                 request.painted_ns = painted_ns
-                self.request_painted.emit(request.number, painted_ns)
+                self.request_painted.emit(request.number, request.arrived_ns, painted_ns)
 
     # --- Inside -------------------------------------------------------------------------
 
@@ -281,6 +282,7 @@ class Chats(QObject):
         request.end_before = end_before
         if conversation.last is not None:
             request.thought_before_tok = conversation.last.think_tok
+            conversation.last.is_completion = self.is_completion
         self._requests[request.number] = request
         if len(self._requests) > 1:
             for each in self._requests.values():

@@ -36,6 +36,7 @@ class Turn:
         starts_in_thought: The template itself opened the thought, so ``text`` begins inside it.
         dropped_tok: Earlier tokens that the model no longer saw when it ended the answer.
         details: What the answer was made of; None where that is not known.
+        is_completion: A base model went on with the text: plain text, and no Markdown.
     """
 
     role: Literal["user", "assistant"]
@@ -51,6 +52,7 @@ class Turn:
     starts_in_thought: bool = False
     dropped_tok: int = 0
     details: TurnDetails | None = None
+    is_completion: bool = False
 
 
 @dataclass

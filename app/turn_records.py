@@ -53,4 +53,5 @@ def _record(turn: Turn, branch: Branch, *, is_completion: bool) -> Record:
         starts_in_thought=turn.starts_in_thought,
         dropped_text=dropped_text(turn.dropped_tok),
         details=details_of(turn.details) if turn.details else (),
+        is_plain=turn.is_completion,
     )

@@ -153,7 +153,7 @@ class ChatView(QWidget):
             last.resume()
         else:
             self._offer_nothing()
-            self._add(AnswerRecord(model_name, branch=branch))
+            self._add(AnswerRecord(model_name, branch=branch, is_plain=self._is_completion))
         self._is_resuming = False
         self._show_activity()
 

@@ -93,6 +93,8 @@ class AnswerView(QWidget):
         self.footer.set_branch(record.branch)
         self.footer.hide()
         self.body = MarkdownBody(palette, selection)
+        if record.is_plain:
+            self.body.be_plain()
         self.body.belong_to(self, self.footer.first_button)
         self.body.link_activated.connect(self.link_activated)
         self.body.painted.connect(self.painted)
@@ -172,7 +174,7 @@ class AnswerView(QWidget):
             self._waiting.hide()
             # A paint that comes whenever the tab is opened says nothing about the pipe.
             self._is_paint_awaited = self._is_paint_awaited and self.isVisible()
-        self._put(self._reader.feed(text))
+        self._put([(False, text)] if self._record.is_plain else self._reader.feed(text))
         if is_first:
             self._schedule_now()  # the first word is what the user waits for
         else:

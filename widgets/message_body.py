@@ -1,4 +1,4 @@
-"""Markdown that comes in pieces, as runs of text and code blocks below each other.
+"""Text that comes in pieces: of Markdown runs and code blocks below each other, else as it came.
 
 What comes only fills a buffer; whoever owns the body calls ``show_some`` when there is time, and
 finished blocks are rendered once, the tail as it grows.
@@ -55,6 +55,7 @@ class MarkdownBody(QWidget):
         self._is_paint_awaited = False
         self._focus_before: QWidget | None = None
         self._role = "bare"
+        self._is_plain = False
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(2 * STEP_PX)
@@ -67,6 +68,10 @@ class MarkdownBody(QWidget):
     def be_muted(self) -> None:
         """Show text in the colour of what is beside the point."""
         self._role = "bare-muted"
+
+    def be_plain(self) -> None:
+        """Show what comes as it comes, every line of it: it may be code, and is no Markdown."""
+        self._is_plain = True
 
     def belong_to(self, owner: QWidget, focus_before: QWidget) -> None:
         """Let Ctrl+A take all of ``owner``; copy buttons are reached before ``focus_before``."""
@@ -90,9 +95,16 @@ class MarkdownBody(QWidget):
             is_growing: More text may follow.
         """
         while self._pending and time.perf_counter() < deadline_s:
-            for piece in self._splitter.feed(self._pending.popleft()):
+            text = self._pending.popleft()
+            if self._is_plain:
+                self._take_plain(text)
+                continue
+            for piece in self._splitter.feed(text):
                 self._take(piece)
-        self._show_tail(is_growing=is_growing)
+        if self._is_plain:
+            self._show_caret(is_growing=is_growing)
+        else:
+            self._show_tail(is_growing=is_growing)
 
     def set_palette(self, palette: Palette) -> None:
         """Change colours."""
@@ -130,6 +142,20 @@ class MarkdownBody(QWidget):
                     self._code.text.set_caret(is_shown=False)
                 self._code = None
 
+    def _take_plain(self, text: str) -> None:
+        run = self._run
+        if run is not None and run.is_full and "\n" in text:
+            # The next run stands on a line of its own, which is what this line end is for.
+            before, _, text = text.partition("\n")
+            run.append_plain(before)
+            run = None
+        elif run is not None and run.is_overfull:
+            run = None
+        if run is None:
+            self._run = None
+            run = self._prose_run()
+        run.append_plain(text)
+
     def _show_tail(self, *, is_growing: bool) -> None:
         is_final = not is_growing and not self._pending
         tail = self._splitter.tail(is_final=is_final)
@@ -139,6 +165,9 @@ class MarkdownBody(QWidget):
             self._run.set_tail("")
         if is_final and self._code is not None and (held := self._splitter.take_held_code()):
             self._code.append_code(held)
+        self._show_caret(is_growing=is_growing)
+
+    def _show_caret(self, *, is_growing: bool) -> None:
         last = self.parts[-1] if self.parts else None
         for part in self.parts[-2:]:
             _text_of(part).set_caret(is_shown=is_growing and part is last)
@@ -148,6 +177,8 @@ class MarkdownBody(QWidget):
             run = TextRun(self._palette)
             run.setProperty("role", self._role)
             run.link_activated.connect(self.link_activated)
+            if self._is_plain:
+                run.be_mono()
             self._add(run)
             self._run = run
         return self._run

@@ -75,6 +75,8 @@ class AnswerRecord:
         starts_in_thought: ``text`` begins inside a thought that the template opened.
         dropped_text: What the model had to forget to go on; empty for nothing.
         details: What it was made of; empty where that is not known.
+        is_plain: ``text`` goes on with a text of any kind: it is shown as it came, without
+            Markdown and without thoughts.
     """
 
     model_name: str
@@ -88,6 +90,7 @@ class AnswerRecord:
     starts_in_thought: bool = False
     dropped_text: str = ""
     details: tuple[Detail, ...] = ()
+    is_plain: bool = False
 
 
 Record = UserRecord | AnswerRecord

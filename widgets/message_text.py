@@ -26,6 +26,7 @@ from resources.chat_tokens import CARET_WIDTH_PX, LIST_INDENT_PX, QUOTE_BAR_PX
 from resources.tokens import PANEL_PADDING_PX, Palette
 from widgets.markdown_bidi import with_marks_shown, without_isolates
 from widgets.markdown_render import gap_format, is_web_address, rendered, restyle
+from widgets.theme import mono_font
 
 # Beyond this a new run begins, so that no single document grows without bound.
 MAX_RUN_CHARS = 16 * 1024
@@ -56,6 +57,7 @@ class TextRun(QTextBrowser):
         self._is_awaited = False
         self._has_caret = False
         self._has_quote = False
+        self._is_plain = False
         self.refused_resources: list[str] = []
         self.setProperty("role", "bare")
         self.setAccessibleName("Text of the message")
@@ -85,6 +87,11 @@ class TextRun(QTextBrowser):
         """Whether more text should go to a new run."""
         return self._end_of_finished > MAX_RUN_CHARS
 
+    @property
+    def is_overfull(self) -> bool:
+        """Whether more text should go to a new run even where no line ends."""
+        return self._end_of_finished > 2 * MAX_RUN_CHARS
+
     def append_finished(self, markdown: str) -> None:
         """Put a finished block in the place of the tail; it never changes again."""
         self._replace_tail(markdown)
@@ -99,7 +106,25 @@ class TextRun(QTextBrowser):
         """Show ``text`` exactly as it is, with direction marks made visible."""
         self.setPlainText(with_marks_shown(text))
         self._end_of_finished = self._last_position()
-        self._is_empty = False
+        self._is_empty, self._is_plain = False, True
+
+    def append_plain(self, text: str) -> None:
+        """Add ``text`` at the end exactly as it is, with direction marks made visible."""
+        before = self.textCursor()
+        anchor, position = before.anchor(), before.position()
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(with_marks_shown(text))
+        if before.hasSelection():  # one that reached the end would have grown
+            before.setPosition(anchor)
+            before.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
+            self.setTextCursor(before)
+        self._end_of_finished = self._last_position()
+        self._is_empty, self._is_plain = False, True
+
+    def be_mono(self) -> None:
+        """Use type in which columns of code stand below each other."""
+        self.setFont(mono_font(self.font()))
 
     def await_paint(self) -> None:
         """Say once, by ``painted``, when text has been painted."""
@@ -119,7 +144,8 @@ class TextRun(QTextBrowser):
     def set_palette(self, palette: Palette) -> None:
         """Change colours without building the text anew."""
         self._palette = palette
-        restyle(self.document(), palette, self.font().pointSizeF())
+        if not self._is_plain:  # its lines are no paragraphs that stand apart
+            restyle(self.document(), palette, self.font().pointSizeF())
         self.viewport().update()
 
     def selected_text(self) -> str:

@@ -3,9 +3,9 @@
 JSON: ``{"format": "tunedeck-conversation", "schema": 1, "id", "title", "name", "system_prompt",
 "shown": [ids of the branch that is shown], "turns": [{"id", "parent", "role", "made_s", "text",
 "end", "model", "figures", "note", "think_tok", "starts_in_thought", "dropped_tok", "details":
-{fields of ``TurnDetails``}}]}``. Turns of all branches, oldest first; ``parent`` 0 for a first
-one; times in seconds since 1970. A turn's fields from ``text`` on are left out where they are
-empty, zero or false.
+{fields of ``TurnDetails``}, "is_completion"}]}``. Turns of all branches, oldest first; ``parent`` 0
+for a first one; times in seconds since 1970. A turn's fields from ``text`` on are left out where
+they are empty, zero or false.
 """
 
 from __future__ import annotations

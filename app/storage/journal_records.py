@@ -53,6 +53,7 @@ class TurnMade(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     starts_in_thought: bool = False
     dropped_tok: _Count = 0
     details: TurnDetails | None = None
+    is_completion: bool = False
 
 
 class TextFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +76,7 @@ class TurnState(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     starts_in_thought: bool = False
     dropped_tok: _Count = 0
     details: TurnDetails | None = None
+    is_completion: bool = False
 
 
 class Change(

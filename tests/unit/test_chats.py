@@ -152,6 +152,13 @@ def test_that_a_base_model_gets_the_text_as_completion(chats: Chats, client: Fak
     chats.send(conversation.id, "Once upon")
     assert sent(client).as_completion
     assert [m.content for m in sent(client).messages] == ["Once upon"]
+    assert conversation.last is not None
+    assert conversation.last.is_completion, "kept, so that it is shown as it came"
+    chats.is_completion = False
+    other = chats.open()
+    chats.send(other.id, "Once upon")
+    assert other.last is not None
+    assert not other.last.is_completion
 
 
 def test_that_closing_a_conversation_cancels_and_frees_its_slot(

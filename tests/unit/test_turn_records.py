@@ -52,6 +52,15 @@ def test_that_an_answer_that_only_begins_is_left_to_who_begins_it() -> None:
     assert last.is_streaming
 
 
+def test_that_what_a_base_model_wrote_is_plain_whatever_is_loaded_now() -> None:
+    conversation = talked()
+    conversation.tree[2].is_completion = True
+    for is_completion in (True, False):
+        record = records_of(conversation, is_completion=is_completion)[-1]
+        assert isinstance(record, AnswerRecord)
+        assert record.is_plain
+
+
 def test_that_a_base_model_s_user_writes_text() -> None:
     [first, _] = records_of(talked(), is_completion=True)
     assert isinstance(first, UserRecord)
