@@ -1,16 +1,18 @@
 """How much of the memory's bandwidth decoding uses, by the meters of the window itself.
 
 Fresh engine processes decode a real model; every event goes through ``Meters``, and what is read
-off them is what the charts would show. Bytes are counted once more by ``gauges_bytes``. Knows no
-Qt.
+off them is what the charts would show. Bytes are counted once more by ``gauges_bytes``. The memory
+of a machine that others share gives more at one time than at another, so the peak is read again
+beside every run, by the engine's own method, while the engine rests. Knows no Qt.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from engine_bridge import protocol
 from engine_bridge.gguf_file import read_model_facts
+from engine_bridge.hardware.read_bandwidth import measure_peak_read
 from engine_bridge.metrics.bandwidth import mbu
 from engine_bridge.metrics.meters import Meters
 from engine_bridge.metrics.stretch import Stretch
@@ -28,8 +31,11 @@ from tests.bench.work import ContenderError, Layout, random_work
 
 ROUNDS = 5
 STREAMS = (1, 4)
+# In each process so many times, from the same depth: the median of them speaks for it.
+TIMES = 3
 # A batch of four takes longer a step; both are 2 to 6 s on two cores.
-NEW_TOK = {1: 128, 4: 64}
+NEW_TOK = {1: 64, 4: 40}
+_PEAK_RUNS = 3
 _PROMPT_TOK = 16
 _WARM_UP_TOK = 8
 _CTX_TOK = 256
@@ -72,6 +78,8 @@ class Decode:
         step_s: Mean time of a step inside ``llama_decode``.
         outside_s: Mean time between two steps, outside it.
         others: Share of the machine that other programs used meanwhile, 0 to 1.
+        process: Which process it was, from 0.
+        beside_bytes_per_s: The better of the peaks that were read just before and just after.
     """
 
     threads: int
@@ -86,6 +94,13 @@ class Decode:
     step_s: float
     outside_s: float
     others: float
+    process: int
+    beside_bytes_per_s: float
+
+    @property
+    def mbu_beside(self) -> float:
+        """Share of what the memory gave at that time."""
+        return mbu(self.bytes_per_s, self.beside_bytes_per_s) or 0.0
 
     @property
     def mbu(self) -> float:
@@ -114,22 +129,45 @@ def measure(
         ValueError: If the model is of another kind.
     """
     reads, vocab = count_step_reads(path), read_model_facts(path).vocab
+    tokens = new_tok or NEW_TOK
     found: list[Decode] = []
     for number in range(rounds):
         for threads in sorted({1, usable_cores()}):
             with _desk(path, threads) as desk:
                 desk.generate(max(STREAMS), _WARM_UP_TOK, vocab, seed=0)
-                for streams in STREAMS:
-                    tokens = (new_tok or NEW_TOK)[streams]
-                    desk.generate(streams, tokens, vocab, seed=1 + number)
-                    found.append(desk.decode(threads, streams, reads))
-            said = ", ".join(
-                f"{d.streams} stream{'s' * (d.streams > 1)} {d.bytes_per_s / 1e9:.1f} GB/s"
-                for d in found[-len(STREAMS) :]
-            )
-            peak = found[-1].peak.bytes_per_s
-            say(f"  round {number + 1}, threads {threads}: peak {peak / 1e9:.1f} GB/s, {said}")
+                before = _peak_now(threads)
+                for streams in _in_turns():
+                    desk.generate(streams, tokens[streams], vocab, seed=1 + number)
+                    run = desk.decode((threads, streams, number), reads)
+                    after = _peak_now(threads)
+                    found.append(replace(run, beside_bytes_per_s=max(before, after)))
+                    before = after
+            say(f"  round {number + 1}, threads {threads}: {_said(found[-TIMES * len(STREAMS) :])}")
     return found
+
+
+def _in_turns() -> Iterator[int]:
+    """Numbers of streams in the order of the runs: what comes first is not always the same."""
+    for number in range(TIMES):
+        yield from STREAMS if number % 2 == 0 else reversed(STREAMS)
+
+
+def _peak_now(threads: int) -> float:
+    """Bytes per second that this machine's memory gives now, while the engine rests."""
+    read = measure_peak_read(threads, threading.Event(), _PEAK_RUNS)
+    assert read is not None  # nobody stopped it
+    return read.bytes_per_s
+
+
+def _said(runs: Sequence[Decode]) -> str:
+    """What a process came to."""
+    peaks = ", ".join(f"{run.beside_bytes_per_s / 1e9:.1f}" for run in runs)
+    read = "; ".join(
+        f"{streams} stream{'s' * (streams > 1)} "
+        + ", ".join(f"{r.bytes_per_s / 1e9:.1f}" for r in runs if r.streams == streams)
+        for streams in STREAMS
+    )
+    return f"peak at its start {runs[0].peak.bytes_per_s / 1e9:.1f}, beside {peaks}; {read} GB/s"
 
 
 # --- One process ----------------------------------------------------------------------------
@@ -170,8 +208,14 @@ class _Desk:
             self._wait_for(protocol.RequestFinished)
         self._others_share = self._others.share()
 
-    def decode(self, threads: int, streams: int, reads: StepReads) -> Decode:
-        """What the meters say of the last ``generate``."""
+    def decode(self, which: tuple[int, int, int], reads: StepReads) -> Decode:
+        """What the meters say of the last ``generate``.
+
+        Args:
+            which: Threads, streams, and the number of the process.
+            reads: What a step reads.
+        """
+        threads, streams, process = which
         spans = whole_spans(self._spans, streams)
         begin_s, end_s = spans[0].begin_ns / 1e9, spans[-1].end_ns / 1e9
         view = self._meters.view(spans[-1].end_ns, Stretch(end_s, end_s - begin_s)).bandwidth
@@ -195,6 +239,8 @@ class _Desk:
             step_s=decode_s / steps,
             outside_s=(span_s - decode_s) / steps,
             others=self._others_share,
+            process=process,
+            beside_bytes_per_s=0.0,
         )
 
     def _wait_for(self, kind: type[_EventT]) -> _EventT:

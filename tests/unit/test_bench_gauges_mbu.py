@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,9 +110,13 @@ def test_that_our_count_adds_up_the_depths_of_all_streams() -> None:
 # --- What runs come to ----------------------------------------------------------------------
 
 
+_PROCESSES = itertools.count()
+
+
 def _decode(
     gb_per_s: float = 40.0, peak: float = 60.0, threads: int = 2, streams: int = 1, **more: float
 ) -> Decode:
+    """A run of a process of its own."""
     run = Decode(
         threads=threads,
         streams=streams,
@@ -125,6 +130,8 @@ def _decode(
         step_s=0.025,
         outside_s=0.0001,
         others=0.0,
+        process=next(_PROCESSES),
+        beside_bytes_per_s=60e9,
     )
     return replace(run, **more)  # type: ignore[arg-type]
 
@@ -139,28 +146,41 @@ def test_that_a_spread_is_the_range_over_the_median() -> None:
 
 
 def test_that_steady_runs_meet_every_target() -> None:
-    assert _verdicts(_decode(40.0), _decode(41.0), _decode(40.5)) == [True] * 4
+    assert _verdicts(_decode(40.0), _decode(41.0), _decode(40.5)) == [True] * 5
 
 
 def test_that_runs_that_differ_by_more_than_a_twentieth_miss_the_target() -> None:
-    assert _verdicts(_decode(40.0), _decode(43.0), _decode(41.0)) == [False, False, True, True]
+    assert _verdicts(_decode(40.0), _decode(43.0), _decode(41.0)) == [False] * 3 + [True] * 2
 
 
 def test_that_a_peak_that_differs_by_process_misses_only_the_target_of_own_peaks() -> None:
-    assert _verdicts(_decode(peak=60.0), _decode(peak=66.0)) == [True, False, True, True]
+    assert _verdicts(_decode(peak=60.0), _decode(peak=66.0)) == [True, True, False, True, True]
+
+
+def test_that_a_memory_that_gives_less_for_a_time_misses_only_the_target_of_one_peak() -> None:
+    slow = _decode(34.0, peak=51.0, beside_bytes_per_s=51e9)
+    assert _verdicts(_decode(), slow) == [False, True, True, True, True]
+
+
+def test_that_the_median_of_a_process_speaks_for_it() -> None:
+    steady = [_decode(process=1) for _ in range(2)]
+    (cell,) = gauges_words.cells_of([*steady, _decode(20.0, process=1), _decode(40.0, process=2)])
+    assert cell.mbus == cell.beside == cell.shown == pytest.approx([40 / 60] * 2)
 
 
 def test_that_one_point_above_the_peak_misses_the_target() -> None:
     high = _decode(highest_bytes_per_s=60.1e9)
-    assert _verdicts(_decode(), high) == [True, True, False, True]
+    assert _verdicts(_decode(), high) == [True, True, True, False, True]
 
 
 def test_that_two_counts_that_differ_miss_the_target() -> None:
-    assert _verdicts(_decode(), _decode(counted_step_bytes=0.99e9)) == [True, True, True, False]
+    other = _decode(counted_step_bytes=0.99e9)
+    assert _verdicts(_decode(), other) == [True, True, True, True, False]
 
 
 def test_that_the_machines_peak_is_the_best_of_as_many_threads() -> None:
-    runs = [_decode(peak=60.0), _decode(peak=64.0), _decode(peak=30.0, threads=1)]
+    slow = _decode(peak=30.0, threads=1, beside_bytes_per_s=1e9)
+    runs = [_decode(peak=60.0), _decode(peak=64.0), slow]
     one, two = gauges_words.cells_of(runs)
     assert (one.best_peak, two.best_peak) == (30e9, 64e9)
     assert two.mbus == pytest.approx([40 / 64, 40 / 64])
@@ -196,14 +216,14 @@ def test_that_the_table_and_the_file_hold_every_cell() -> None:
     content = gauges_words.as_json("a model", runs)
     assert [cell["streams"] for cell in content["cells"]] == [1, 4]
     assert len(content["runs"]) == 4
-    assert len(content["targets"]) == 4
+    assert len(content["targets"]) == 5
 
 
 def test_that_a_lower_bound_does_not_judge_what_stands_above_it() -> None:
     poor = Peak(30e9, "read by 2 threads", 0.2, is_lower_bound=True)
     above = replace(_decode(), peak=poor)
-    (_, _, judged, _) = gauges_words.verdicts(gauges_words.cells_of([above, above]))
+    (_, _, _, judged, _) = gauges_words.verdicts(gauges_words.cells_of([above, above]))
     assert "NOT JUDGED" in judged
-    (_, _, judged, _) = gauges_words.verdicts(gauges_words.cells_of([above, _decode()]))
+    (_, _, _, judged, _) = gauges_words.verdicts(gauges_words.cells_of([above, _decode()]))
     assert "met (highest point 68.0%)" in judged
     assert "none" in gauges_words.table("a model", [above, above])
