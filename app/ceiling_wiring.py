@@ -10,11 +10,9 @@ from PySide6.QtCore import QObject
 from app.background import Task
 from app.desk import Desk
 from engine_bridge.hardware.read_bandwidth import last_level_cache_bytes
+from engine_bridge.metrics.bandwidth_meter import LIVE_S
 from engine_bridge.metrics.ceiling import CeilingView
 from widgets.ceiling_panel import CeilingPanel
-
-# Steps are reported ten times a second; what is older than this is the past.
-_LIVE_S = 1.5
 
 
 class CeilingWiring(QObject):
@@ -50,7 +48,7 @@ class CeilingWiring(QObject):
         if applied is None:
             return CeilingView(peak=meters.bandwidth.peak())
         last_s = work.last_end_s
-        is_live = last_s is not None and time.perf_counter() - last_s < _LIVE_S
+        is_live = last_s is not None and time.perf_counter() - last_s <= LIVE_S
         facts = self._desk.session.model
         return CeilingView(
             has_model=True,

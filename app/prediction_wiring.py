@@ -8,8 +8,13 @@ from app.desk import Desk
 from app.prediction_words import tpot_ghost, ttft_ghost
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.metrics.ghost import NO_GHOST, Ghost
-from engine_bridge.metrics.observations import run_settings, settings_of_candidate
+from engine_bridge.metrics.observations import (
+    RunSettings,
+    run_settings,
+    settings_of_candidate,
+)
 from engine_bridge.metrics.prediction import Predictor
+from engine_bridge.metrics.run_observer import RunObserver
 from engine_bridge.metrics.step_cost import Streams
 from engine_bridge.protocol import Applied
 from engine_bridge.settings.config import EngineConfig
@@ -17,6 +22,9 @@ from engine_bridge.settings.rules import errors_of
 
 USUAL_PROMPT_TOK = 1000
 """What TTFT is predicted for while no prompt was sent yet."""
+
+# What a new context can only take over from one of the same: see ``child.state_outline``.
+_KINDS_OF_CELLS = frozenset({"model_path", "cache_type_k", "cache_type_v", "lora", "override_kv"})
 
 # One refresh serves all signals that come together when a fader moves.
 _REFRESH_MS = 15
@@ -68,7 +76,8 @@ class PredictionWiring(QObject):
             return NO_GHOST, NO_GHOST  # the plan that tells comes in a moment
         runs = self._measurements.runs
         cap_tok = candidate.slot_cap_tok
-        prompt_tok = min(runs.prompt_tok or USUAL_PROMPT_TOK, cap_tok)
+        read_tok, cached_tok = self._read_and_cached(runs, cap_tok)
+        prompt_tok = read_tok + cached_tok
         streams_now = max(1, runs.streams)
         streams = min(streams_now, candidate.slots)
         depth_tok = min(runs.depth_tok or prompt_tok, cap_tok)
@@ -81,9 +90,11 @@ class PredictionWiring(QObject):
         then = Streams(streams, depth_tok, pool_tok, passes)
         return (
             ttft_ghost(
-                predictor.prefill(changed, prompt_tok),
-                predictor.prefill(settings, prompt_tok),
-                prompt_tok,
+                predictor.prefill(changed, read_tok, cached_tok),
+                predictor.prefill(settings, read_tok, cached_tok),
+                read_tok,
+                cached_tok,
+                is_lost=_loses_cache(applied.config, candidate, settings, changed),
             ),
             tpot_ghost(
                 predictor.decode(changed, then),
@@ -93,6 +104,23 @@ class PredictionWiring(QObject):
             ),
         )
 
+    @staticmethod
+    def _read_and_cached(runs: RunObserver, cap_tok: int) -> tuple[int, int]:
+        """Tokens that a prompt like the last one reads, and those that are there before it."""
+        if not runs.prompt_tok:
+            return min(USUAL_PROMPT_TOK, cap_tok), 0
+        prompt_tok = min(runs.prompt_tok, cap_tok)
+        read_tok = min(max(1, runs.prompt_tok - runs.reused_tok), prompt_tok)
+        return read_tok, prompt_tok - read_tok
+
     def _planned(self, candidate: EngineConfig) -> EffectiveConfig | None:
         plan = self._session.plan
         return plan.effective if plan is not None and self._session.planned == candidate else None
+
+
+def _loses_cache(
+    running: EngineConfig, candidate: EngineConfig, now: RunSettings, then: RunSettings
+) -> bool:
+    """Whether what the slots hold is computed anew after a change: else it is taken along."""
+    is_other = not _KINDS_OF_CELLS.isdisjoint(candidate.changed_from(running))
+    return is_other or now.flash_attn != then.flash_attn

@@ -16,9 +16,31 @@ _WIDE_ERROR = 0.5
 _MOST_ERROR = 1.0
 
 
-def ttft_ghost(then: Estimate | Unmeasured, now: Estimate | Unmeasured, tokens: int) -> Ghost:
-    """TTFT with the changes, for a prompt of ``tokens`` that is read from its beginning."""
-    return _ghost(then, now, f"for {tokens:,} tok", seconds_text, seconds_number)
+def ttft_ghost(
+    then: Estimate | Unmeasured,
+    now: Estimate | Unmeasured,
+    tokens: int,
+    cached_tok: int = 0,
+    *,
+    is_lost: bool = False,
+) -> Ghost:
+    """TTFT with the changes, for a prompt like the last one.
+
+    Args:
+        then: With the changes.
+        now: With what runs.
+        tokens: Tokens of the prompt that are read.
+        cached_tok: Tokens before them that are cached already.
+        is_lost: Whether the changes lose what is cached, so that one prompt is read whole.
+    """
+    if not cached_tok:
+        what = f"for {tokens:,} tok, none cached"
+    elif not is_lost:
+        what = f"for {tokens:,} tok after {cached_tok:,} cached"
+    else:
+        whole = f"the first turn after Apply reads all {tokens + cached_tok:,}"
+        what = f"for {tokens:,} tok after {cached_tok:,} cached{BETWEEN}{whole}"
+    return _ghost(then, now, what, seconds_text, seconds_number)
 
 
 def tpot_ghost(

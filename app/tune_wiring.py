@@ -14,6 +14,7 @@ from app.placement_words import OF_BOARDS, leaves_layers_to_auto
 from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.metrics.memory_meter import accounted, split
 from engine_bridge.metrics.snapshot import MemorySnapshot, together
 from engine_bridge.protocol import Applied, MemoryMeasured
 from engine_bridge.settings.config import EngineConfig
@@ -194,14 +195,18 @@ class TuneWiring(QObject):
         boards = [snapshot for snapshot in self._machine if snapshot.kind == "gpu"]
         is_on_gpu = bool(boards) and self._desk.has_gpu
         memory = together(boards) if is_on_gpu else self._machine[0]
-        others = memory.used_bytes - (memory.engine_owned_bytes or 0)
         label = f"{memory.name} memory" if is_on_gpu else memory.name
         is_alive = self._desk.client.state is not EngineState.DEAD
         held = applied.memory if applied and is_alive else None
         if self._session.is_planning and self._session.plan is None:
             label += " · calculating…"
         kept = 0 if is_on_gpu or held is None else self._kept_bytes
-        bar.set_present(held, others, memory.total_bytes, label, kept_bytes=kept)
+        # As the memory chart divides it, so that both come to the same sum.
+        parts, _ = split(memory, accounted(held, memory.kind), kept)
+        bar.set_present(
+            held, round(parts.others), memory.total_bytes, label,
+            kind=memory.kind, kept_bytes=round(parts.caches), rest_bytes=round(parts.rest),
+        )  # fmt: skip
         plan = self._session.plan
         differs = applied is not None and self._session.candidate != applied.config
         # A plan of settings that break a rule knows no bytes.

@@ -13,10 +13,10 @@ _TTFT_HINT = (
     "TTFT is queue and prefill: from the request's arrival at the engine to its first token. Queue "
     "is waiting for a slot, template and tokenising included; prefill is the reading of the "
     "prompt. What you waited for has two parts more: pipe, the ways of the request and of its "
-    "first text between the two processes, and first paint, until that text was on the screen."
+    "first text between the two processes, and paint, from its arrival to the screen."
 )
 _NO_PIPE = " This answer brought no text, so there is no pipe and no paint."
-_NO_PAINT = " The first paint was not seen: the answer was over or out of sight before it."
+_NO_PAINT = " The paint was not seen: the answer was over or out of sight before it."
 _TPOT_HINT = (
     "TPOT: (time of the last token − time of the first) / (n − 1). ITL: the gap between two passes "
     "that brought tokens; p99: one gap in a hundred is longer. With drafts a pass can bring "
@@ -45,7 +45,7 @@ def _ttft(details: TurnDetails) -> Detail | None:
         ("queue", details.queue_s),
         ("prefill", details.prefill_s),
         ("pipe", details.pipe_s),
-        ("first paint", details.paint_s),
+        ("paint", details.paint_s),
     )
     parts = tuple(
         (f"{name} {seconds_text(seconds)}", seconds)

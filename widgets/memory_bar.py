@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
+from typing import Literal
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
@@ -23,6 +24,7 @@ _HATCH_PX = STEP_PX + 1
 # The line that marks the capacity where more is asked than there is.
 _EDGE_PX = 2
 _NO_MODEL = "no model loaded"
+_HATCHED = "Hatched: what the change adds, or gives back."
 
 
 class MemoryBar(QWidget):
@@ -37,6 +39,7 @@ class MemoryBar(QWidget):
         super().__init__(parent)
         self._state = MemoryState()
         self._device: str | None = None
+        self._kind: Literal["system", "gpu"] | None = None
         self._said: tuple[str, ...] = ()
         self._unknown = ""
         self._title = ElidedLabel("System memory", self)
@@ -70,7 +73,9 @@ class MemoryBar(QWidget):
         label: str,
         device: str | None = None,
         *,
+        kind: Literal["system", "gpu"] | None = None,
         kept_bytes: int = 0,
+        rest_bytes: int = 0,
     ) -> None:
         """Show what is.
 
@@ -80,25 +85,34 @@ class MemoryBar(QWidget):
             capacity_bytes: Size of this memory, 0 if unknown.
             label: Which memory, e.g. ``GPU memory``.
             device: Count this device of the plan alone (``CUDA0``); None counts all of it.
+            kind: Count main memory or all boards alone; None counts as ``device`` says.
             kept_bytes: What prompt caches hold of it now.
+            rest_bytes: What the engine owns of it now and no plan explains.
         """
-        self._device, self._unknown = device, ""
-        present = None if plan is None else Parts.of(plan, device)
+        self._device, self._kind, self._unknown = device, kind, ""
+        present = self._parts_of(plan)
         self._state = replace(
             self._state,
             present=present,
             others_bytes=max(0, others_bytes),
             capacity_bytes=max(0, capacity_bytes),
             kept_bytes=max(0, kept_bytes),
+            rest_bytes=max(0, rest_bytes),
         )
         self._title.set_text(label)
         self._show()
 
     def set_predicted(self, plan: MemoryPlan | None) -> None:
         """Show beside it what a change would make of it; None shows the present alone."""
-        predicted = None if plan is None else Parts.of(plan, self._device)
-        self._state = replace(self._state, predicted=predicted)
+        self._state = replace(self._state, predicted=self._parts_of(plan))
         self._show()
+
+    def _parts_of(self, plan: MemoryPlan | None) -> Parts | None:
+        if plan is None:
+            return None
+        if self._kind is None:
+            return Parts.of(plan, self._device)
+        return Parts.of_memory(plan, self._kind)
 
     def set_unknown(self, words: str) -> None:
         """Show an empty bar of the same memory, and ``words`` for why it is empty."""
@@ -142,10 +156,13 @@ class MemoryBar(QWidget):
         self._said = (" · ".join(texts), " · ".join(text for text in rests if text))
         self._bar.set_state(state)
         rows = "".join(
-            f"<tr><td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
-            for name, text in state.details()
+            f"<tr><td style='color:{_colour_of(series, self._colours)}'>{'■' * bool(series)}</td>"
+            f"<td>{escape(name)}&nbsp;&nbsp;</td><td align='right'>{escape(text)}</td></tr>"
+            for series, name, text in state.details()
         )
-        note = " ".join(text for text in (state.weights_note(), state.caches_note()) if text)
+        hatched = _HATCHED if state.predicted is not None else ""
+        notes = (hatched, state.weights_note(), state.caches_note(), state.counted_note())
+        note = " ".join(filter(None, notes))
         self._bar.setToolTip(f"<table>{rows}</table>{f'<p>{escape(note)}</p>' if note else ''}")
         self._bar.setAccessibleName(self.text())
         self._bar.setAccessibleDescription(note)
@@ -202,7 +219,7 @@ class _Bar(QWidget):
         painter.setClipPath(outline)
         painter.fillRect(self.rect(), QColor(self._colours.raised))
         state = self._state
-        asked = state.others_bytes + max(state.now.total, state.then.total) + state.kept_bytes
+        asked = state.beside_bytes + max(state.now.total, state.then.total)
         whole = max(state.capacity_bytes, asked, 1)
         self._paint_stack(painter, self.width() / whole)
         if state.capacity_bytes and asked > state.capacity_bytes:
@@ -212,9 +229,8 @@ class _Bar(QWidget):
 
     def _paint_stack(self, painter: QPainter, px_per_byte: float) -> None:
         colours = self._colours
-        # Mapped weights are the system's to drop: fainter than those it must keep.
-        mapped = faded(colours.weights, colours.raised, 0.45, colours.panel)
-        series = (mapped, colours.weights, colours.kv, colours.compute, colours.draft)
+        names = ("mapped", "weights", "kv", "compute", "draft")
+        series = [_colour_of(name, colours) for name in names]
         now, then = self._state.now.in_order(), self._state.then.in_order()
         x = self._fill(painter, 0.0, self._state.others_bytes * px_per_byte, colours.others)
         for colour, before, after in zip(series, now, then, strict=True):
@@ -222,6 +238,8 @@ class _Bar(QWidget):
             x = self._hatch(painter, x, max(0, before - after) * px_per_byte, colour)
         for colour, before, after in zip(series, now, then, strict=True):
             x = self._hatch(painter, x, max(0, after - before) * px_per_byte, colour)
+        rest = _colour_of("rest", colours)
+        x = self._fill(painter, x, self._state.rest_bytes * px_per_byte, rest)
         self._fill(painter, x, self._state.kept_bytes * px_per_byte, colours.caches)
 
     def _fill(self, painter: QPainter, x: float, width: float, colour: str) -> float:
@@ -243,3 +261,12 @@ class _Bar(QWidget):
             painter.drawLine(int(left), height, int(left) + height, 0)
         painter.restore()
         return x + width
+
+
+def _colour_of(series: str, colours: Palette) -> str:
+    """Of a part of the bar."""
+    if series == "mapped":  # the system's to drop: fainter than what it must keep
+        return faded(colours.weights, colours.raised, 0.45, colours.panel)
+    if series == "rest":
+        return faded(colours.muted, colours.raised, 0.6, colours.panel)
+    return str(getattr(colours, series or "text"))

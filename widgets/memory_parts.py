@@ -6,16 +6,31 @@ Knows plans and the order of the parts; must not know painting.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from engine_bridge.memory_plan import DeviceBytes, MemoryPlan
+from engine_bridge.metrics.memory_meter import accounted
 from widgets.byte_text import ByteUnit, amount_text, byte_text, change_text
 
 _TWOFOLD = (
     "Weights can be more than the model's file: owned ones are copies of some that are mapped as "
     "well, arranged anew for this processor or moved to a board."
 )
+# In the order of ``Parts.in_order``: series and names.
+_NAMED = (
+    ("mapped", "weights, mapped from the file"),
+    ("weights", "weights, owned"),
+    ("kv", "KV cache"),
+    ("compute", "compute"),
+    ("draft", "draft"),
+)
 # Host memory, as plans call it.
 _HOST = "CPU"
+_COUNTED = (
+    "The bar counts all that the engine has reserved. The memory chart counts what of it was in "
+    "memory at the last reading, the Hardware card neither that nor mapped weights: both may show "
+    "less."
+)
 _CACHES = (
     "Prompt caches keep what earlier prompts computed. They grow with the conversations and stop "
     "where memory becomes short; the bar shows what they hold now, behind the rest."
@@ -58,6 +73,21 @@ class Parts:
         )
 
     @classmethod
+    def of_memory(cls, plan: MemoryPlan, kind: Literal["system", "gpu"]) -> Parts:
+        """The parts of ``plan`` in main memory, or on all boards: as the memory chart has them."""
+        found = accounted(plan, kind)
+        if found is None or not plan.devices:
+            return cls.of(plan, None)
+        return cls(
+            weights_mapped=round(found.mapped),
+            weights=round(found.weights),
+            kv=round(found.kv),
+            compute=round(found.compute),
+            draft=round(found.draft),
+            caches=plan.host_caches if kind == "system" else 0,
+        )
+
+    @classmethod
     def _of_device(cls, plan: MemoryPlan, device: str) -> Parts:
         nothing = DeviceBytes(device, 0, 0, 0)
         found = next((d for d in plan.devices if d.name == device), nothing)
@@ -84,6 +114,7 @@ class MemoryState:
         others_bytes: What other programs hold.
         capacity_bytes: Size of the memory, 0 if unknown.
         kept_bytes: What prompt caches hold now; they give it back where it is needed.
+        rest_bytes: What the engine owns now and no plan explains; a change leaves it as it is.
     """
 
     present: Parts | None = None
@@ -91,6 +122,12 @@ class MemoryState:
     others_bytes: int = 0
     capacity_bytes: int = 0
     kept_bytes: int = 0
+    rest_bytes: int = 0
+
+    @property
+    def beside_bytes(self) -> int:
+        """What is there whatever the settings: of other programs and of the engine."""
+        return self.others_bytes + self.kept_bytes + self.rest_bytes
 
     @property
     def now(self) -> Parts:
@@ -107,14 +144,15 @@ class MemoryState:
         """By how much present or predicted is more than there is, 0 if it fits."""
         if not self.capacity_bytes:
             return 0
-        return max(0, self.others_bytes + self.then.total - self.capacity_bytes)
+        there = self.others_bytes + self.rest_bytes  # caches would be given back
+        return max(0, there + self.then.total - self.capacity_bytes)
 
     def used_text(self) -> str:
         """``7.9 of 24.0 GiB``, with ``7.9 → 9.3`` where a change is under way."""
         if not self.capacity_bytes:
-            return byte_text(self.now.total + self.kept_bytes)
+            return byte_text(self.now.total + self.kept_bytes + self.rest_bytes)
         unit = ByteUnit.fitting(self.capacity_bytes)
-        rest = self.others_bytes + self.kept_bytes
+        rest = self.beside_bytes
         used = change_text(rest + self.now.total, rest + self.then.total, unit)
         return f"{used} of {amount_text(self.capacity_bytes, unit)} {unit.word}"
 
@@ -152,7 +190,7 @@ class MemoryState:
         if not self.capacity_bytes or self.excess_bytes:
             return ""
         unit = ByteUnit.fitting(self.capacity_bytes)
-        left = self.capacity_bytes - self.others_bytes - self.kept_bytes
+        left = self.capacity_bytes - self.beside_bytes
         free_now, free_then = max(0, left - self.now.total), max(0, left - self.then.total)
         return f"free {change_text(free_now, free_then, unit)} {unit.word}"
 
@@ -172,23 +210,30 @@ class MemoryState:
         """``0.8 GiB more than there is``, or empty where it fits."""
         return f"{byte_text(self.excess_bytes)} more than there is" if self.excess_bytes else ""
 
-    def details(self) -> tuple[tuple[str, str], ...]:
-        """Every part with its bytes in words, for the tooltip."""
+    def details(self) -> tuple[tuple[str, str, str], ...]:
+        """Every part of the bar: its series (empty for none), its name, its bytes in words."""
         now, then = self.now.in_order(), self.then.in_order()
-        names = ("weights, mapped from the file", "weights, owned", "KV cache", "compute", "draft")
         rows = [
-            (name, _with_units(before, after))
-            for name, before, after in zip(names, now, then, strict=True)
+            (series, name, _with_units(before, after))
+            for (series, name), before, after in zip(_NAMED, now, then, strict=True)
             if before or after
         ]
-        rows.append(("other programs", byte_text(self.others_bytes)))
+        if self.rest_bytes:
+            rows.append(("rest", "engine, explained by no plan", byte_text(self.rest_bytes)))
+        if self.kept_bytes:
+            rows.append(("caches", "prompt caches, now", byte_text(self.kept_bytes)))
+        rows.append(("others", "other programs", byte_text(self.others_bytes)))
         if self.capacity_bytes:
-            rows.append(("capacity", byte_text(self.capacity_bytes)))
+            rows.append(("", "capacity", byte_text(self.capacity_bytes)))
         return tuple(rows)
 
     def caches_note(self) -> str:
         """What the caches are that may still come; empty where none may."""
         return _CACHES if self.caches_text() else ""
+
+    def counted_note(self) -> str:
+        """Why chart and Hardware card may show other totals; empty without a model."""
+        return _COUNTED if self.capacity_bytes and self.now.total else ""
 
     def weights_note(self) -> str:
         """Why the weights here are not the size of the file; empty where they are not twofold."""

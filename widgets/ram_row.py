@@ -14,11 +14,14 @@ from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 
 _DEFINITION = (
-    "Used: what no program can have now. Engine and window (this program): what each owns alone. "
-    "Mapped: pages of files that are in memory for the engine, of the model most of all; the "
-    "system takes them back where it needs the room, and reads them again. Available: what a "
-    "program can still have without swapping. Swap: what was put onto the disk; a model that lies "
-    "there crawls."
+    "Used: what no program can have now; the memory chart counts the engine's mapped weights on "
+    "top, and the bar above the settings what is reserved besides. Engine and window (this "
+    "program): what each owns alone. Mapped: pages of files that are in memory for the engine, of "
+    "the model most of all; the system takes them back where it needs the room, and reads them "
+    "again. Available: what a program can still have without swapping. Swap: what was put onto the "
+    "disk; a model that lies there crawls. Reading the peak: what the engine has for a second to "
+    "measure the bandwidth of the memory; it is in no other figure, and free again at once where "
+    "it is needed."
 )
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -76,6 +79,8 @@ def holders_text(memory: MemorySnapshot) -> str:
     owned = memory.engine_owned_bytes
     parts = [f"engine {'unknown' if owned is None else gib(owned)}"]
     parts.append(f"mapped {gib(memory.engine_mapped_bytes)}")
+    if memory.engine_borrowed_bytes:
+        parts.append(f"reading the peak {gib(memory.engine_borrowed_bytes)}")
     if memory.window_bytes is not None:
         parts.append(f"window {gib(memory.window_bytes)}")
     parts.append(f"available {gib(memory.total_bytes - memory.used_bytes)} GiB")

@@ -24,6 +24,10 @@ from engine_bridge.metrics.ring import Floats
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from engine_bridge.metrics.stretch import Stretch
 from engine_bridge.protocol import BandwidthMeasured, DeviceFacts, StepsMeasured
+from engine_bridge.step_work import StepWork
+
+LIVE_S = 2.0
+"""A figure older than this is the last one, and not the present one."""
 
 # Spans come ten times a second while the engine works; a longer silence is a gap.
 _GAP_S = 0.5
@@ -93,7 +97,8 @@ class BandwidthView:
         peak_runs: In how many runs.
         peak_spread: (best − worst) / best of them.
         is_lower_bound: Whether other programs took the cores meanwhile.
-        last_bytes_per_s: The newest figure.
+        last_bytes_per_s: The newest figure: the mean of the last two seconds of decoding with as
+            many streams as now, of which the page "Ceiling" is made too.
         last_age_s: Its age.
         mbu: Its share of the peak, 0 to about 1.
         ceiling_steps_per_s: Steps a second the peak allows at the newest bytes per step.
@@ -223,12 +228,23 @@ class BandwidthMeter:
         how = " + ".join(dict.fromkeys(part.how for part in parts))
         return Peak(rate, how, parts, *flags)
 
-    def view(self, now_s: float, stretch: Stretch) -> BandwidthView:
-        """The line of a stretch of time, and the newest figures."""
+    def view(
+        self, now_s: float, stretch: Stretch, present: StepWork | None = None
+    ) -> BandwidthView:
+        """The line of a stretch of time, and the newest figures.
+
+        Args:
+            now_s: The present.
+            stretch: What the line shows.
+            present: Decoding with as many streams as it had last, over some time; None takes the
+                newest span alone.
+        """
         known = self.peak()
         peak = known.bytes_per_s
         times, achieved = thinned(self._achieved.window(stretch.since_s, stretch.until_s), stretch)
         last_s, last, step_bytes = self._last or (-math.inf, None, None)
+        if present is not None and present.bytes_per_s > 0:
+            last, step_bytes = present.bytes_per_s, present.step_bytes
         peak_times, peaks = self._peak_steps(stretch)
         host = self._host_peak if known.is_measured else None
         return BandwidthView(

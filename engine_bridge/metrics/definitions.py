@@ -14,8 +14,8 @@ import numpy.typing as npt
 DEFINITIONS: dict[str, str] = {
     "ttft": (
         "Time to first token: from sending the request until its first token. Waiting for a slot "
-        "(queue) and reading the prompt (prefill) are both in it; pipe and paint are what it takes "
-        "until the text is on the screen."
+        "(queue) and reading the prompt (prefill) are in it. What follows is not: pipe, both ways "
+        "between the two processes, and paint, from the arrival of the first text to the screen."
     ),
     "tpot": (
         "Time per output token: (time of the last token − time of the first) / (n − 1). Prefill is "
@@ -71,8 +71,9 @@ DEFINITIONS: dict[str, str] = {
         "depth, and what is read to draft for it."
     ),
     "bandwidth": (
-        "Achieved bandwidth: bytes per decode step × decode steps per second of decoding. Steps "
-        "with prompt tokens in them are left out, since compute limits those."
+        "Achieved bandwidth: bytes per decode step × decode steps per second, without steps that "
+        "read prompts. Figures, here and on the page Ceiling, are means of the last two seconds of "
+        "decoding with as many streams as now; the line has a point each tenth of a second."
     ),
     "mbu": (
         "Model bandwidth utilisation: achieved bandwidth / peak bandwidth of the memory. What is "
@@ -100,9 +101,14 @@ DEFINITIONS: dict[str, str] = {
         "Memory of the device the model lies on. Mapped weights are pages of the model file that "
         "the system can take back; everything else is owned by the engine."
     ),
+    "memory_totals": (
+        "Three totals of main memory: the Hardware card counts what no program can have (used). "
+        "This chart counts the mapped weights on top, since the model needs them in memory. The "
+        "bar above the settings counts besides what is reserved and not touched yet."
+    ),
     "unexplained": (
-        "Unexplained: memory the engine was measured to own − what the plan accounts for. The "
-        "engine's program code, drivers and the interpreter are in it."
+        "Unexplained: memory the engine was measured to own − what the plan accounts for − what "
+        "prompt caches hold. The engine's program code, drivers and the interpreter are in it."
     ),
     "gpu_busy": (
         "Busy: share of the time in which anything at all ran on the GPU, as its driver counts it "
@@ -145,6 +151,19 @@ DEFINITIONS: dict[str, str] = {
 def ttft_s(sent_s: float, first_token_s: float) -> float:
     """Time to first token; both times by one clock."""
     return first_token_s - sent_s
+
+
+def pipe_s(waited_s: float, queue_s: float, prefill_s: float) -> float:
+    """What the ways between the processes took.
+
+    Durations are compared, not two clocks; a rest below 0 is none.
+
+    Args:
+        waited_s: From sending the request to the arrival of its first text, by the window's clock.
+        queue_s: Waiting for a slot, by the engine's clock.
+        prefill_s: From having a slot to the first token, by the engine's clock.
+    """
+    return max(0.0, waited_s - queue_s - prefill_s)
 
 
 def tpot_s(first_token_s: float, last_token_s: float, tokens: int) -> float | None:

@@ -33,6 +33,7 @@ class MemoryParts(NamedTuple):
         compute: Compute and output buffers.
         draft: Everything of a draft model.
         rest: Owned by the engine, accounted for by no plan.
+        caches: Earlier prompts and checkpoints, which the engine gives back where memory is needed.
     """
 
     others: float
@@ -42,6 +43,7 @@ class MemoryParts(NamedTuple):
     compute: float
     draft: float
     rest: float
+    caches: float = 0.0
 
 
 class _Held(NamedTuple):
@@ -65,15 +67,16 @@ class MemoryView:
         kind: Main memory or boards.
         name: Which memory, for the user; empty before the first measurement.
         times_s: (n,) seconds before the right edge, ascending.
-        stack: (7, n) rows in the order of ``MemoryParts``.
+        stack: (8, n) rows in the order of ``MemoryParts``.
         predicted: (n,) where the top of the stack was predicted; NaN without a plan.
         capacity: Size of the memory, NaN before the first measurement.
         parts: The newest row of the stack.
-        used: The newest top of the stack.
+        used: The newest top of the stack: what no program can have, and mapped weights.
         planned: Predicted top of what runs now.
-        candidate: Top of the configuration the faders stand at.
-        unexplained: Owned by the engine − accounted for; negative where buffers have been reserved
-            and not touched yet.
+        reserved: Top with all that runs now has reserved, touched or not; as the memory bar has it.
+        candidate: The same of the configuration the faders stand at.
+        unexplained: Owned by the engine − accounted for − caches; negative where buffers have been
+            reserved and not touched yet.
         window: This process's part of main memory.
     """
 
@@ -86,6 +89,7 @@ class MemoryView:
     parts: MemoryParts | None = None
     used: float | None = None
     planned: float | None = None
+    reserved: float | None = None
     candidate: float | None = None
     unexplained: float | None = None
     window: int | None = None
@@ -105,11 +109,14 @@ class MemoryMeter:
         self._system_bytes: int | None = None  # size of main memory, as the sampler sees it
         self._before_change: _Held | None = None
         self._boards: tuple[DeviceFacts, ...] = ()
+        self._kept_bytes = 0
 
     def set_applied(self, memory: MemoryPlan | None) -> None:
         """What the engine has allocated now; None when it is gone."""
         self._applied = memory
         self._candidate = None
+        if memory is None:
+            self._kept_bytes = 0
 
     def set_changing(self, is_changing: bool) -> None:
         """Whether the engine loads or rebuilds: what is measured then is partly the new already."""
@@ -135,7 +142,8 @@ class MemoryMeter:
         return True
 
     def add_engine_measurement(self, event: MemoryMeasured) -> None:
-        """Take the engine's own reading, which counts where no sampler runs."""
+        """Take the engine's own reading; all but its caches counts where no sampler runs alone."""
+        self._kept_bytes = event.caches
         self._boards = tuple(d for d in event.devices if d.kind in {"gpu", "igpu"})
         if self._sampled_ns is not None and event.at_ns - self._sampled_ns < _SAMPLER_SILENT_NS:
             return
@@ -174,6 +182,7 @@ class MemoryMeter:
             parts=newest,
             used=sum(newest),
             planned=self._predicted_top(self._applied, snapshot, newest.others),
+            reserved=self._reserved_top(self._applied, snapshot, newest),
             candidate=self._candidate_top(snapshot, newest),
             unexplained=self._unexplained,
             window=snapshot.window_bytes,
@@ -224,39 +233,44 @@ class MemoryMeter:
         if self._snapshot is not None and self._snapshot.name != snapshot.name:
             self._series.gap(snapshot.at_ns / 1e9)  # another memory: no line between the two
         self._snapshot = snapshot
-        accounted = _accounted(self._applied, snapshot.kind)
-        parts, self._unexplained = split(snapshot, accounted)
+        planned = accounted(self._applied, snapshot.kind)
+        kept_bytes = self._kept_bytes if snapshot.kind == "system" else 0
+        parts, self._unexplained = split(snapshot, planned, kept_bytes)
         top = self._predicted_top(self._applied, snapshot, parts.others)
         self._series.append(snapshot.at_ns / 1e9, *parts, np.nan if top is None else top)
 
     def _candidate_top(self, snapshot: MemorySnapshot, newest: MemoryParts) -> float | None:
-        """What is held now, moved by what the plan changes.
+        """What there would be with the candidate; see ``_reserved_top``."""
+        earlier = self._before_change
+        if earlier is None:
+            return self._reserved_top(self._candidate, snapshot, newest)
+        # Else what the load has taken so far would be counted once more.
+        others = newest.others if earlier.is_owned_known else earlier.parts.others
+        return self._reserved_top(self._candidate, snapshot, earlier.parts._replace(others=others))
 
-        Held is what is measured, or what was planned where buffers are reserved and not touched
-        yet. What no plan explains stays in, so that more context never reads as less memory.
+    @staticmethod
+    def _reserved_top(
+        plan: MemoryPlan | None, snapshot: MemorySnapshot, measured: MemoryParts
+    ) -> float | None:
+        """All that a plan reserves, touched or not, with what is there whatever the settings.
+
+        What no plan explains stays in, so that more context never reads as less memory.
         """
-        after = _accounted(self._candidate, snapshot.kind)
-        before = _accounted(self._applied, snapshot.kind)
-        if after is None or before is None:
-            return self._predicted_top(self._candidate, snapshot, newest.others)
-        others, held = newest.others, sum(newest) - newest.others
-        if self._before_change is not None:
-            # Else what the load has taken so far would be counted once more.
-            earlier = self._before_change
-            held = sum(earlier.parts) - earlier.parts.others
-            others = others if earlier.is_owned_known else earlier.parts.others
-        return others + max(held, sum(before)) + sum(after) - sum(before)
+        planned = accounted(plan, snapshot.kind)
+        if planned is None:
+            return None
+        return measured.others + sum(planned) + measured.rest + measured.caches
 
     @staticmethod
     def _predicted_top(
         plan: MemoryPlan | None, snapshot: MemorySnapshot, others: float
     ) -> float | None:
-        accounted = _accounted(plan, snapshot.kind)
-        return None if accounted is None else others + sum(accounted)
+        planned = accounted(plan, snapshot.kind)
+        return None if planned is None else others + sum(planned)
 
 
 def split(
-    snapshot: MemorySnapshot, accounted: MemoryParts | None
+    snapshot: MemorySnapshot, planned: MemoryParts | None, kept_bytes: int = 0
 ) -> tuple[MemoryParts, float | None]:
     """Divide a measured memory into its parts.
 
@@ -265,17 +279,22 @@ def split(
 
     Args:
         snapshot: What was measured.
-        accounted: What the engine allocated there; None without a model.
+        planned: What the engine allocated there; None without a model.
+        kept_bytes: What prompt caches hold of it.
 
     Returns:
-        The parts, and the owned bytes that ``accounted`` does not explain; None where the source
-        cannot tell what the engine owns.
+        The parts, and the owned bytes that neither ``planned`` nor the caches explain; None where
+        the source cannot tell what the engine owns.
     """
-    planned = MemoryParts(0, 0, 0, 0, 0, 0, 0) if accounted is None else accounted
+    has_plan = planned is not None
+    planned = planned or MemoryParts(0, 0, 0, 0, 0, 0, 0)
     expected = planned.weights + planned.kv + planned.compute + planned.draft
     owned = snapshot.engine_owned_bytes
     left = min(expected, snapshot.used_bytes) if owned is None else float(owned)
     others = max(0.0, snapshot.used_bytes - left)
+    # It is counted as it is written, so that all of it is real.
+    caches = 0.0 if owned is None else min(float(kept_bytes), left)
+    left -= caches
     filled = []
     for part in (planned.weights, planned.kv, planned.compute, planned.draft):
         filled.append(min(part, left))
@@ -283,13 +302,12 @@ def split(
     # Programs and libraries are mapped too; without a plan there are no weights among them.
     mapped = min(float(snapshot.engine_mapped_bytes), planned.mapped)
     weights, kv, compute, draft = filled
-    parts = MemoryParts(others, mapped, weights, kv, compute, draft, rest=left)
-    has_figure = owned is not None and accounted is not None
-    return parts, (owned - expected if has_figure and owned is not None else None)
+    parts = MemoryParts(others, mapped, weights, kv, compute, draft, left, caches)
+    return parts, (owned - caches - expected if has_plan and owned is not None else None)
 
 
-def _accounted(plan: MemoryPlan | None, kind: str) -> MemoryParts | None:
-    """What a plan puts into main memory or onto boards; ``others`` and ``rest`` are 0."""
+def accounted(plan: MemoryPlan | None, kind: str) -> MemoryParts | None:
+    """What a plan puts into main memory (``system``) or onto boards (``gpu``), by use."""
     if plan is None:
         return None
     devices = _on(plan, kind)

@@ -174,9 +174,11 @@ class Meters:
         self.requests.note_sent(request_id, sent_ns / 1e9)
         self._note_time(sent_ns)
 
-    def note_first_paint(self, request_id: int, painted_ns: int) -> None:
-        """The first character of an answer is on the screen."""
-        self.requests.record(request_id).painted_s = painted_ns / 1e9
+    def note_first_paint(self, request_id: int, arrived_ns: int, painted_ns: int) -> None:
+        """The first text of an answer, which arrived here before, is on the screen."""
+        record = self.requests.record(request_id)
+        record.arrived_s = arrived_ns / 1e9 if arrived_ns else None
+        record.painted_s = painted_ns / 1e9
         self.revision += 1
 
     def note_memory(self, snapshots: Sequence[MemorySnapshot]) -> None:
@@ -234,7 +236,7 @@ class Meters:
         stretch = stretch or Stretch(now_s, WINDOW_S, WINDOW_S / _BUCKETS)
         return LiveView(
             memory=self.memory.view(stretch),
-            bandwidth=self.bandwidth.view(now_s, stretch),
+            bandwidth=self.bandwidth.view(now_s, stretch, self.work.present),
             ttft=self.requests.view(stretch),
             tpot=self._tpot_view(now_s, stretch),
             markers=tuple(

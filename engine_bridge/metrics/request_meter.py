@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine_bridge.metrics.definitions import goodput_req_s
+from engine_bridge.metrics.definitions import goodput_req_s, pipe_s
 from engine_bridge.metrics.ghost import NO_GHOST, Ghost
 from engine_bridge.metrics.ring import Floats
 from engine_bridge.metrics.stretch import Stretch
@@ -31,7 +31,8 @@ class RequestRecord:
         sent_s: When the user sent it.
         started_s: When it got a slot.
         first_token_s: When the step with its first token ended.
-        painted_s: When its first character was on the screen.
+        arrived_s: When its first text had come to the window.
+        painted_s: When that was on the screen.
         ended_s: When it ended.
         prompt_tok: Tokens of its prompt.
         reused_tok: Of them not computed.
@@ -42,6 +43,7 @@ class RequestRecord:
     sent_s: float | None = None
     started_s: float | None = None
     first_token_s: float | None = None
+    arrived_s: float | None = None
     painted_s: float | None = None
     ended_s: float | None = None
     prompt_tok: int = 0
@@ -70,9 +72,17 @@ class RequestRecord:
         return _between(self.sent_s, self.first_token_s)
 
     @property
+    def pipe_s(self) -> float | None:
+        """Both ways between the processes, as ``TurnDetails`` has it; None before a paint."""
+        waited_s = _between(self.sent_s, self.arrived_s)
+        if waited_s is None or self.queue_s is None or self.prefill_s is None:
+            return None
+        return pipe_s(waited_s, self.queue_s, self.prefill_s)
+
+    @property
     def paint_s(self) -> float | None:
-        """From the first token to its first character on the screen."""
-        return _between(self.first_token_s, self.painted_s)
+        """From the arrival of its first text to the screen; None before a paint."""
+        return _between(self.arrived_s, self.painted_s)
 
 
 @dataclass(frozen=True)
@@ -220,7 +230,8 @@ def request_lines(record: RequestRecord) -> list[str]:
             ("TTFT", record.ttft_s),
             ("queue", record.queue_s),
             ("prefill", record.prefill_s),
-            ("pipe and paint", record.paint_s),
+            ("pipe", record.pipe_s),
+            ("paint", record.paint_s),
         )
         if seconds is not None
     ]

@@ -75,6 +75,7 @@ class RunObserver:
 
     Attributes:
         prompt_tok: Tokens of the newest prompt; 0 before the first.
+        reused_tok: Of them those that were cached, and not computed again.
         streams: Streams that wrote last; 0 before the first.
         depth_tok: Mean tokens in their slots.
         pool_tok: Tokens in all slots.
@@ -83,7 +84,7 @@ class RunObserver:
 
     def __init__(self) -> None:
         """Know of no engine yet."""
-        self.prompt_tok = self.streams = 0
+        self.prompt_tok = self.reused_tok = self.streams = 0
         self.depth_tok = self.pool_tok = 0.0
         self.passes = 1.0
         self._settings: RunSettings | None = None
@@ -121,7 +122,7 @@ class RunObserver:
         self._settings = None
         self._under_way.clear()
         self._break()
-        self.prompt_tok = self.streams = 0
+        self.prompt_tok = self.reused_tok = self.streams = 0
         yield from ()
 
     def _take_applied(self, event: Applied, now_s: float) -> Iterator[Observation]:
@@ -134,7 +135,7 @@ class RunObserver:
     def _take_started(self, event: RequestStarted, _: float) -> Iterator[Observation]:
         self._disturb()
         self._under_way[event.request_id] = _Reading(not self._under_way)
-        self.prompt_tok = event.prompt_tok
+        self.prompt_tok, self.reused_tok = event.prompt_tok, event.reused_tok
         yield from ()
 
     def _take_tokens(self, event: TokensDelivered, _: float) -> Iterator[Observation]:

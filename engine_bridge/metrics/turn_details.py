@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from engine_bridge.metrics.definitions import pipe_s as pipe_of
 from engine_bridge.metrics.sound_figures import sound_timing
 from engine_bridge.protocol import RequestTiming
 
@@ -100,8 +101,7 @@ def turn_details(
     timing = sound_timing(timing)  # it is kept: a file with other figures could not be read
     pipe_s = paint_s = None
     if arrived_ns:
-        # Two durations are compared, not two clocks.
-        pipe_s = max(0.0, (arrived_ns - sent_ns) / 1e9 - timing.queue_s - timing.prefill_s)
+        pipe_s = pipe_of((arrived_ns - sent_ns) / 1e9, timing.queue_s, timing.prefill_s)
         if painted_ns:
             paint_s = max(0.0, (painted_ns - arrived_ns) / 1e9)
     return TurnDetails(

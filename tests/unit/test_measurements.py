@@ -266,7 +266,9 @@ def test_that_a_folder_that_cannot_be_written_ends_quietly(
 def test_that_a_prediction_says_of_what_it_is_and_what_is_now() -> None:
     then, now = Estimate(1.2, (1.2 / 1.15, 1.2 * 1.15), 0.0), Estimate(0.9, (0.8, 1.0), 0.0)
     ghost = ttft_ghost(then, now, 812)
-    assert ghost.text == "predicted 1.20 s ±15 % · predicted for what runs 0.90 s · for 812 tok"
+    assert ghost.text == (
+        "predicted 1.20 s ±15 % · predicted for what runs 0.90 s · for 812 tok, none cached"
+    )
     assert (ghost.seconds, ghost.band_s) == (1.2, then.band_s)
     of_two = tpot_ghost(Estimate(0.0321, (0.03, 0.0345), 0.0), now, 2, 1204.4)
     assert of_two.text == (
@@ -276,10 +278,22 @@ def test_that_a_prediction_says_of_what_it_is_and_what_is_now() -> None:
     assert alone.text == "predicted 1,200 ms ±15 % · for 1 stream at 10 tok"
 
 
+def test_that_a_prediction_says_what_of_the_prompt_is_cached_and_what_a_change_loses() -> None:
+    """A newcomer: it was for all 2,000 tokens, while a turn of theirs reads 30."""
+    then, now = Estimate(1.2, (1.2 / 1.15, 1.2 * 1.15), 0.0), Unmeasured("x")
+    assert ttft_ghost(then, now, 37, 1024).text == (
+        "predicted 1.20 s ±15 % · for 37 tok after 1,024 cached"
+    )
+    assert ttft_ghost(then, now, 37, 1024, is_lost=True).text == (
+        "predicted 1.20 s ±15 % · for 37 tok after 1,024 cached · "
+        "the first turn after Apply reads all 1,061"
+    )
+
+
 def test_that_a_wide_band_is_said_by_its_ends_and_no_number_is_made_up() -> None:
     wide = Estimate(1.0, (0.55, 1.9), 5.0)
     assert ttft_ghost(wide, wide, 1000).text == (
-        "predicted 0.55 to 1.90 s · predicted for what runs 1.00 s · for 1,000 tok"
+        "predicted 0.55 to 1.90 s · predicted for what runs 1.00 s · for 1,000 tok, none cached"
     )
     none = ttft_ghost(Unmeasured("no prompt was read by this model here"), wide, 9)
     assert none.seconds is None
@@ -291,6 +305,6 @@ def test_that_a_hopeless_band_is_no_prediction() -> None:
     for ghost in (ttft_ghost(hopeless, good, 1000), tpot_ghost(hopeless, good, 2, 1000)):
         assert ghost == Ghost(text="not predicted: too few or too uneven answers yet")
     # Nor is a hopeless value of the present settings held against a good one.
-    assert ttft_ghost(good, hopeless, 9).text == "predicted 1.57 s ±12 % · for 9 tok"
+    assert ttft_ghost(good, hopeless, 9).text == "predicted 1.57 s ±12 % · for 9 tok, none cached"
     twice = Estimate(1.0, (0.5001, 1.9996), 0.0)
     assert ttft_ghost(twice, good, 9).seconds == 1.0

@@ -296,20 +296,21 @@ def test_that_a_live_change_does_not_break_the_line() -> None:
     assert meters.view(now).tpot.tpot_s == pytest.approx(0.02)
 
 
-def test_that_ttft_splits_into_queue_prefill_and_paint() -> None:
+def test_that_ttft_splits_into_queue_and_prefill_and_is_followed_by_pipe_and_paint() -> None:
     meters = Meters()
     meters.note_sent(1, T0)
     meters.fold(RequestStarted(1, 0, 541, 498, "", T0 + 100 * MS), T0)
     first = T0 + 400 * MS
     meters.fold(TokensDelivered(1, "x", (first, first + 20 * MS), (1, 1), first), first)
-    meters.note_first_paint(1, first + 15 * MS)
+    meters.note_first_paint(1, first + 2 * MS, first + 15 * MS)
     view = meters.view(T0 + SECOND).ttft
     assert view.times_s == pytest.approx([-0.6])
     assert view.ttft_s == pytest.approx([0.4])
     assert view.last is not None
     assert view.last.queue_s == pytest.approx(0.1)
     assert view.last.prefill_s == pytest.approx(0.3)
-    assert view.last.paint_s == pytest.approx(0.015)
+    assert view.last.pipe_s == pytest.approx(0.002)
+    assert view.last.paint_s == pytest.approx(0.013)
     assert "prompt 541 tokens, 498 reused" in request_lines(view.records[0])
 
 

@@ -79,7 +79,7 @@ def story(number: int) -> list[tuple[Event, int]]:
     config = EngineConfig()
     slots = (SlotFacts(0, 120, request_id, "a"), SlotFacts(1, 0, None, ""))
     read = StepWork(0, 1, 0.05, 1, 64, 1, 1e9, 1e6, 0.0, 1e12)
-    written = StepWork(1, 4, 0.1, 4, 4, 4, 4e9, 1e6, 0.0, 1e10)
+    written = StepWork(1, 4, 0.08, 4, 4, 4, 4e9 - 1e6, 1e6, 0.0, 1e10)
     events: list[tuple[Event, int]] = [
         (Hello(1, 1, at, "0.3", "", DEVICES, False), at),
         (Applied(1, config, EFFECTIVE, "reload", 1.5, PLAN), at),

@@ -130,5 +130,5 @@ def _text(
             steps.append(at_ns)
         meters.fold(TokensDelivered(request_id, "x", tuple(steps), (1,) * 5, at_ns), at_ns)
         if is_first:
-            meters.note_first_paint(request_id, steps[0] + 14_000_000)
+            meters.note_first_paint(request_id, steps[0] + 1_000_000, steps[0] + 14_000_000)
             is_first = False

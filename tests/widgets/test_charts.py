@@ -223,7 +223,7 @@ def test_that_each_chart_says_its_value_and_what_it_is_made_of(charts: Charts) -
     assert "% of 61.2 GB/s · ceiling" in charts["bandwidth"].text()
     # Paint is after the first token: no part of the sum that is TTFT.
     made_of = re.search(
-        r"([\d.]+) s.*queue ([\d.]+) \+ prefill ([\d.]+) s · then paint [\d.]+ s",
+        r"([\d.]+) s.*queue ([\d.]+) \+ prefill ([\d.]+) s · then pipe [\d.]+ \+ paint [\d.]+ s",
         charts["ttft"].text(),
     )
     assert made_of is not None, charts["ttft"].text()

@@ -64,8 +64,12 @@ def test_that_ghosts_appear_when_a_fader_moves_and_go_when_it_comes_back(
     measured = window.desk.meters.requests.tpot_ghost
     assert tpot[-1].value == measured.seconds
     assert "1 stream" in measured.text
-    tokens = window.desk.measurements.runs.prompt_tok
-    assert f" · for {tokens:,} tok" in _note(window)
+    runs = window.desk.measurements.runs
+    assert f" · for {runs.prompt_tok - runs.reused_tok:,} tok" in _note(window)
+    answered(window, qtbot, "and one more thing")
+    qtbot.waitUntil(lambda: runs.reused_tok > 0, timeout=PATIENCE_MS)
+    told = f" · for {runs.prompt_tok - runs.reused_tok:,} tok after {runs.reused_tok:,} cached"
+    qtbot.waitUntil(lambda: told in _note(window), timeout=PATIENCE_MS)
 
     session.preview("ubatch_tok", session.wanted.ubatch_tok)
     qtbot.waitUntil(lambda: not any(predicted(window)), timeout=PATIENCE_MS)

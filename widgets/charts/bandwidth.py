@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from engine_bridge.metrics.bandwidth_meter import BandwidthView
+from engine_bridge.metrics.bandwidth_meter import LIVE_S, BandwidthView
 from widgets.charts.frame import NO_VALUE, ChartFrame
+from widgets.charts.key import entry_of
 from widgets.charts.line import highest
 from widgets.charts.picture import Picture, Series, value_near
 from widgets.charts.plot import LINE_PX
@@ -13,9 +14,6 @@ from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
 from widgets.charts.timeline import Timeline
 from widgets.charts.words import gb_per_s, number
-
-# A value older than this is shown as the last one, not as the present one.
-_STALE_AFTER_S = 2.0
 
 
 class BandwidthChart(ChartFrame[BandwidthView]):
@@ -57,9 +55,10 @@ class BandwidthChart(ChartFrame[BandwidthView]):
         """The newest figure and its share of the peak."""
         last = view.last_bytes_per_s
         value = NO_VALUE if last is None else gb_per_s(last)
-        is_stale = view.last_age_s > _STALE_AFTER_S
+        is_stale = view.last_age_s > LIVE_S
         parts = [*_note(view, is_stale), *self._measured(view)]
-        self.show_words(value, " · ".join(parts), is_stale)
+        legend = [entry_of(series) for series in self.plot.picture.series if series.values.size]
+        self.show_words(value, " · ".join(parts), is_stale, legend)
 
     def _measured(self, view: BandwidthView) -> list[str]:
         """How the peak is known, and when that was found out."""

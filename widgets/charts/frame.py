@@ -30,6 +30,7 @@ from engine_bridge.metrics.definitions import DEFINITIONS
 from engine_bridge.metrics.meters import Marker
 from resources.tokens import DARK, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.charts.chart_menu import ChartMenu
+from widgets.charts.key import key_html, signs_of
 from widgets.charts.note_line import BETWEEN, NoteLine
 from widgets.charts.picture import Picture
 from widgets.charts.plot import TimePlot
@@ -102,7 +103,7 @@ class ChartFrame(QFrame, Generic[View]):
         self.colours = DARK
         self._unit = unit
         self._has_legend_below = has_legend_below
-        self._note_text = self._description = ""
+        self._note_text = self._description = self._detail = ""
         self._cursor_lines: list[str] = []
         set_role(self, "panel")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -159,6 +160,7 @@ class ChartFrame(QFrame, Generic[View]):
         (below if has_legend_below else header).addWidget(self._legend, 1)
         if has_legend_below:
             header.addStretch(1)
+            self._beside.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         header.addWidget(self._beside, 2)
         header.addWidget(self._value)
         header.addWidget(more)
@@ -245,9 +247,7 @@ class ChartFrame(QFrame, Generic[View]):
         """Name what is shown now; ``detail`` is plain text, in front of the title's tooltip."""
         if title != self._title.text():
             self._title.setText(title)
-        tip = f"<p>{escape(detail)}</p>{self._tip}"
-        if tip != self._title.toolTip():
-            self._title.setToolTip(tip)
+        self._detail = f"<p>{escape(detail)}</p>"
 
     def show_words(
         self, value: str, note: str, is_stale: bool = False, legend: Sequence[Entry] = ()
@@ -266,10 +266,30 @@ class ChartFrame(QFrame, Generic[View]):
         set_role(self._value, "muted" if is_stale or value == NO_VALUE else "value")
         self._note_text = note
         self._legend.set_entries(legend)
+        self._show_key()
         self._place_note()
         stale = " (last measured, idle now)" if is_stale else ""
         self._description = ". ".join(filter(None, (f"{value}{stale}", note)))
         self._show_note()
+
+    def _show_key(self) -> None:
+        """What each mark stands for, in the tooltips of title, value and legend."""
+        plot = self.plot
+        signs = signs_of(plot.picture, plot.edge_value, bool(plot.markers), self.colours)
+        key = key_html(signs)
+        tips: dict[QWidget, str] = {self._value: self._tip + key}
+        tips[self._title] = self._detail + self._tip + key
+        if self._legend.text():
+            tips[self._legend] = key
+        for widget, tip in tips.items():
+            if tip != widget.toolTip():
+                widget.setToolTip(tip)
+
+    def show_beside(self, text: str) -> None:
+        """Say something in the header of a chart whose muted line stands below it."""
+        self._beside.setVisible(bool(text))
+        if text != self._beside.full_text():
+            self._beside.set_text(text, self._tip)
 
     def show_empty(self, is_empty: bool) -> None:
         """Say what will appear instead of showing a plot without data."""
@@ -328,7 +348,8 @@ class ChartFrame(QFrame, Generic[View]):
         if self._has_legend_below:
             self._legend.setHidden(bool(self._cursor_lines))
         note = BETWEEN.join(self._cursor_lines) or self._note_text
-        for line in (self._note, self._beside):
+        lines = (self._note,) if self._has_legend_below else (self._note, self._beside)
+        for line in lines:
             if note != line.full_text():
                 line.set_text(note, self._tip)
         at_cursor = ". ".join(self._cursor_lines)

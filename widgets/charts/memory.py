@@ -12,6 +12,7 @@ from resources.theme import faded
 from resources.tokens import Palette
 from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import Floats, highest
+from widgets.charts.note_line import BETWEEN
 from widgets.charts.picture import Level, Picture, Series, value_near
 from widgets.charts.sheet import Unit
 from widgets.charts.time_view import TimeView
@@ -22,6 +23,8 @@ from widgets.legend_line import Entry
 _HEADROOM = 1.1
 # With so much of it in use the end of the memory is near enough to be shown too.
 _NEAR_CAPACITY = 0.8
+# A band of less is no row of pixels on any axis.
+_LEAST_NAMED_BYTES = 1 << 20
 # A reading a second: further away than this there was none.
 _READ_EVERY_S = 2.0
 _NAMES = {
@@ -32,7 +35,9 @@ _NAMES = {
     "compute": "compute",
     "draft": "draft",
     "rest": "unexplained",
+    "caches": "prompt caches",
 }
+_BRIEF = {"caches": "caches"}
 # Settings change everything else.
 _UNTUNED = (_NAMES["others"], _NAMES["weights"])
 # Colours change with the theme, and this is asked twice a drawing: a twentieth of its time.
@@ -49,7 +54,7 @@ class MemoryChart(ChartFrame[MemoryView]):
             Unit("GiB", 1 / (1 << 30)),
             0.25,
             "Who holds how much memory appears with the first reading, about a second after start.",
-            ("memory", "unexplained"),
+            ("memory", "memory_totals", "unexplained"),
             has_legend_below=True,
             time_view=time_view,
             parent=parent,
@@ -74,7 +79,7 @@ class MemoryChart(ChartFrame[MemoryView]):
         levels = []
         if np.isfinite(view.capacity):
             levels.append(Level("Capacity", view.capacity, p.warning))
-        if view.candidate is not None and view.candidate != view.planned:
+        if view.candidate is not None and view.candidate != view.reserved:
             levels.append(Level("Predicted with the changes", view.candidate, p.accent))
         with np.errstate(over="ignore"):  # a sum beyond all numbers is a gap
             used = view.stack.sum(axis=0)
@@ -87,12 +92,17 @@ class MemoryChart(ChartFrame[MemoryView]):
             self.show_words(NO_VALUE, "")
             return
         used = gib(view.used)
-        if view.candidate is not None and gib(view.candidate) != gib(view.planned or view.used):
+        made_of = ""
+        if view.parts is not None and view.parts.mapped:
+            # The sum: the first is what the Hardware card calls used.
+            made_of = BETWEEN.join(
+                (f"used {gib(view.used - view.parts.mapped)}", f"+ {gib(view.parts.mapped)} mapped")
+            )
+        if view.candidate is not None and gib(view.candidate) != gib(view.reserved or view.used):
             used = f"{used} → {gib(view.candidate)}"
-        note = ""
-        if view.unexplained is not None:
-            note = f"unexplained {signed_gib(view.unexplained)} GiB"
+        note = _unexplained_text(view.unexplained)
         self.set_title("GPU memory" if view.kind == "gpu" else "System memory", view.name)
+        self.show_beside(made_of)
         self.show_words(f"{used} of {gib(view.capacity)} GiB", note, legend=self._legend_entries())
 
     def text(self) -> str:
@@ -103,28 +113,42 @@ class MemoryChart(ChartFrame[MemoryView]):
         named = dict(zip(_NAMES.values(), parts, strict=True))
         words = ", ".join(f"{name} {gib(size)}" for name, size in _as_in_legend(named) if size > 0)
         planned = "" if self._view.planned is None else f", predicted {gib(self._view.planned)}"
-        return f"{self._view.name}: {super().text()}. In GiB: {words}{planned}"
+        return f"{self._view.name}: {super().text()}. In GiB: {words}{planned}{self._sum_text()}"
+
+    def _sum_text(self) -> str:
+        """How the total follows from what the Hardware card says; empty where it is the same."""
+        parts, used = self._view.parts, self._view.used
+        if parts is None or used is None or not parts.mapped:
+            return ""
+        return f"; used {gib(used - parts.mapped)} and mapped weights {gib(parts.mapped)}"
 
     def _legend_entries(self) -> list[Entry]:
         parts = self._view.parts
         if parts is None:
             return []
         # Mapped weights are a paler band of the same thing: one entry for both.
-        kept = (parts.others, 0, parts.weights + parts.mapped, parts.kv, parts.compute, parts.draft)
+        kept = parts._replace(mapped=0, weights=parts.weights + parts.mapped)
         entries = [
-            Entry(_NAMES[field], colour)
-            for field, size, colour in zip(_NAMES, kept, self._series_colours(), strict=False)
-            if size > 0
+            Entry(_NAMES[field], colour, brief=_BRIEF.get(field, ""))
+            for field, size, colour in zip(_NAMES, kept, self._series_colours(), strict=True)
+            if size >= _LEAST_NAMED_BYTES
         ]
         # From the top of the stack down: where room is short, what no setting changes goes first.
-        return entries[::-1]
+        return [*entries[::-1], *self._line_entries()]
+
+    def _line_entries(self) -> list[Entry]:
+        p, view = self.colours, self._view
+        lines = [Entry("┈ predicted", ink=p.text)] if np.isfinite(view.predicted).any() else []
+        if view.capacity <= self.plot.edge_value:
+            lines.append(Entry("┈ capacity", ink=p.warning))
+        return lines
 
     def _series_colours(self) -> tuple[str, ...]:
         """Colours in the order of ``MemoryParts``."""
         p = self.colours
         mapped = _faded(p.weights, p.raised, 0.45, p.panel)
         rest = _faded(p.muted, p.raised, 0.6, p.panel)
-        return (p.others, mapped, p.weights, p.kv, p.compute, p.draft, rest)
+        return (p.others, mapped, p.weights, p.kv, p.compute, p.draft, rest, p.caches)
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
         """Who held what at a time."""
@@ -147,6 +171,15 @@ class MemoryChart(ChartFrame[MemoryView]):
         if share is not None and self._view.window is not None:
             lines.append(f"this window {gib(self._view.window)} now (in others)")
         return lines
+
+
+def _unexplained_text(unexplained: float | None) -> str:
+    """``unexplained +0.12 GiB``; where it is less than nothing, what that means."""
+    if unexplained is None:
+        return ""
+    if signed_gib(unexplained).startswith("−"):
+        return f"{gib(-unexplained)} GiB reserved, not touched yet"
+    return f"unexplained {signed_gib(unexplained)} GiB"
 
 
 def _as_in_legend(sizes: dict[str, float]) -> list[tuple[str, float]]:

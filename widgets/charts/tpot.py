@@ -14,6 +14,7 @@ from engine_bridge.metrics.stream_meter import StreamSeries
 from resources.theme import faded
 from widgets.charts.frame import NO_VALUE
 from widgets.charts.ghost import ghost_levels, top_with_ghost
+from widgets.charts.key import level_entries
 from widgets.charts.limit_scale import TPOT_LIMIT
 from widgets.charts.limited_chart import LimitedChart
 from widgets.charts.picture import Mark, Picture, Series, value_near
@@ -132,6 +133,9 @@ class TpotChart(LimitedChart[TpotView]):
             )
             for series in view.streams[:_LINES]
         ]
+        if any(series.itl_p99_s.size for series in view.streams[:_LINES]):
+            legend.append(Entry("╍ p99 ITL"))
+        legend += level_entries(self.plot.picture)
         value = NO_VALUE if tpot is None else milliseconds(tpot)
         self.show_words(value, " · ".join(parts), view.tpot_s is None, legend)
 

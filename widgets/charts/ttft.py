@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from engine_bridge.metrics.request_meter import RequestRecord, TtftView, request_lines
 from widgets.charts.frame import NO_VALUE
 from widgets.charts.ghost import ghost_levels, top_with_ghost
+from widgets.charts.key import entry_of, level_entries
 from widgets.charts.limit_scale import TTFT_LIMIT
 from widgets.charts.limited_chart import LimitedChart
 from widgets.charts.line import highest
@@ -20,7 +21,8 @@ from widgets.charts.timeline import Timeline
 from widgets.charts.words import number, seconds_number, seconds_text
 
 _COLUMNS = (
-    "TTFT [s]", "queue [s]", "prefill [s]", "paint [s]", "prompt [tok]", "reused [tok]", "TPOT [ms]"
+    "TTFT [s]", "queue [s]", "prefill [s]", "pipe [s]", "paint [s]", "prompt [tok]", "reused [tok]",
+    "TPOT [ms]",
 )  # fmt: skip
 
 
@@ -76,7 +78,10 @@ class TtftChart(LimitedChart[TtftView]):
         parts = [*filter(None, [view.ghost.text]), *([] if last is None else _made_of(last))]
         if view.goodput_req_s is not None:
             parts.append(f"goodput {number(view.goodput_req_s)} req/s")
-        self.show_words(value, " · ".join(parts))
+        picture = self.plot.picture
+        dots = [entry_of(series) for series in picture.series if series.values.size]
+        legend = [*dots, *level_entries(picture)]
+        self.show_words(value, " · ".join(parts), legend=legend)
 
     def lines_at(self, time_s: float, share: float | None) -> list[str]:
         """The request whose dot is near."""
@@ -94,7 +99,9 @@ class TtftChart(LimitedChart[TtftView]):
 
 
 def _cells(record: RequestRecord) -> Iterator[str]:
-    seconds = (record.ttft_s, record.queue_s, record.prefill_s, record.paint_s)
+    seconds = (
+        record.ttft_s, record.queue_s, record.prefill_s, record.pipe_s, record.paint_s,
+    )  # fmt: skip
     yield from ("" if each is None else f"{each:.3f}" for each in seconds)
     yield f"{record.prompt_tok:,}"
     yield f"{record.reused_tok:,}"
@@ -103,13 +110,13 @@ def _cells(record: RequestRecord) -> Iterator[str]:
 
 
 def _made_of(record: RequestRecord) -> list[str]:
-    """``queue 0.001 + prefill 0.82 s``, which is TTFT, and ``then paint 0.14 s``, which is not."""
-    known = [
-        f"{name} {seconds_number(seconds)}"
-        for name, seconds in (("queue", record.queue_s), ("prefill", record.prefill_s))
-        if seconds is not None
-    ]
-    parts = [f"{' + '.join(known)} s"] if known else []
-    if record.paint_s is not None:
-        parts.append(f"then paint {seconds_text(record.paint_s)}")
-    return parts
+    """``queue 0.001 + prefill 0.82 s``, which is TTFT, and ``then pipe …``, which is not."""
+    parts = [_sum(("queue", record.queue_s), ("prefill", record.prefill_s))]
+    after = _sum(("pipe", record.pipe_s), ("paint", record.paint_s))
+    return [*filter(None, parts), *([f"then {after}"] if after else [])]
+
+
+def _sum(*named: tuple[str, float | None]) -> str:
+    """``pipe 0.002 + paint 0.014 s``, as far as it is known."""
+    known = [f"{name} {seconds_number(seconds)}" for name, seconds in named if seconds is not None]
+    return f"{' + '.join(known)} s" if known else ""
