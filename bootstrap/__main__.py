@@ -47,6 +47,7 @@ def main() -> int:
         "bench": _bench,
         "bench-gauges": _bench_gauges,
         "bench-quality": _bench_quality,
+        "bench-tuner": _bench_tuner,
         "chaos": _chaos,
         "gpu-proof": _gpu_proof,
         "setup": _set_up_only,
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         "bench",
         "bench-gauges",
         "bench-quality",
+        "bench-tuner",
         "chaos",
         "gpu-proof",
         "setup",
@@ -162,6 +164,10 @@ def _bench_gauges(arguments: argparse.Namespace) -> int:
 
 def _bench_quality(arguments: argparse.Namespace) -> int:
     return _become_bench(arguments, "tests.bench.quality")
+
+
+def _bench_tuner(arguments: argparse.Namespace) -> int:
+    return _become_bench(arguments, "tests.bench.tuner")
 
 
 def _become_bench(arguments: argparse.Namespace, module: str) -> int:
