@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,4 +82,23 @@ def test_that_an_interrupt_while_the_program_is_read_is_no_traceback(tmp_path: P
         f"import os, signal\nos.kill(os.getpid(), signal.{signal.SIGINT.name})\n"
     )
     done = in_shell("settings", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (130, "Stopped.\n")
+
+
+@posix
+def test_that_an_interrupt_while_the_script_reads_the_program_is_no_traceback(
+    tmp_path: Path,
+) -> None:
+    # What the script of the package does, whose name is in pyproject.toml.
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = scripts["scripts"]["tunedeck"].partition(":")
+    (tmp_path / "msgspec.py").write_text(
+        f"import os, signal\nos.kill(os.getpid(), signal.{signal.SIGINT.name})\n"
+    )
+    script = tmp_path / "tunedeck"
+    script.write_text(f"import sys\nfrom {module} import {function}\nsys.exit({function}())\n")
+    done = subprocess.run(
+        [sys.executable, str(script), "settings"], capture_output=True, text=True, timeout=60,
+        check=False, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "Stopped.\n")
