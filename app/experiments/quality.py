@@ -16,6 +16,7 @@ import msgspec
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.keys import begun_at, new_key
 from app.experiments.port import PortError, StoppedError
+from app.experiments.quality_check import refuse_model, refuse_wrong_words
 from app.experiments.quality_figures import base_figures, figures_in, in_order
 from app.experiments.quality_words import gqa_sentence, verdict_sentences
 from app.experiments.reporter import Reporter
@@ -126,13 +127,11 @@ def quality(
         skipped with the reason; where all are, the experiment has failed.
 
     Raises:
-        PortError: If the model has no KV cache.
+        DomainError: If that cannot be done, or not with this model, in a sentence.
     """
-    if model is not None and model.is_recurrent:
-        raise PortError(
-            f"{model.name} keeps a state in place of a KV cache, so cache types change nothing "
-            "in it. Choose a model with attention."
-        )
+    refuse_wrong_words(asked)
+    if model is not None:
+        refuse_model(asked, model)
     return _Comparison(asked, process, reporter, subject, model=model, plan=plan, clock=clock).run()
 
 
@@ -165,10 +164,10 @@ class _Comparison:
         ]
         self._base = Cell(name=name_of({}), config={})
         self._begun_s = self._kept_s = clock()
-        model, names = subject.model or "the model", [cell.name for cell in self._cells]
+        of, names = subject.model or "the model", [cell.name for cell in self._cells]
         if len(names) > _MOST_NAMED:
             names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-        title = f"{model}, KV cache {', '.join(names)} against f16"
+        title = f"{of}, KV cache {', '.join(names)} against f16"
         self._experiment = Experiment(
             key=new_key(),
             kind=Kind.QUALITY,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.quality_figures import excludes_one
+from app.experiments.quality_verdict import loss_sentence
 from app.experiments.tables import (
     NO_VALUE,
     skipped_lines,
@@ -32,11 +33,12 @@ def verdict_sentences(cell: Cell) -> tuple[str, ...]:
     told = []
     if "mean_kld" in figures:
         told.append(_cost(cell.name, figures))
+        told.append(loss_sentence(cell.name, figures))
     if "recall_lost" in figures:
         told.append(_recall(cell.name, figures))
     if gain := [text for text in (_memory(cell.name, figures), _speed(figures)) if text]:
         told.append(" ".join(gain))
-    return tuple(told)
+    return tuple(filter(None, told))
 
 
 def gqa_sentence(gqa_ratio: float) -> str:

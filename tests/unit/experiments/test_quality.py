@@ -25,6 +25,7 @@ from engine_bridge.quality_messages import (
     TextScored,
 )
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
 
 Q8 = {"cache_type_k": "q8_0", "cache_type_v": "q8_0"}
 Q4 = {"cache_type_k": "q4_0", "cache_type_v": "q4_0"}
@@ -217,7 +218,7 @@ def test_that_a_model_without_a_cache_is_refused_in_a_sentence() -> None:
         tensor_bytes=1, parameters=1, layers=2, ctx_train_tok=4096, vocab=1000, heads=0,
         kv_heads=0, head_dims_k=(), head_dims_v=(), is_recurrent=True,
     )  # fmt: skip
-    with pytest.raises(PortError, match="keeps a state"):
+    with pytest.raises(DomainError, match="keeps a state"):
         quality(asked(Q8), Stand(), Heard(), Subject(), model=recurrent, plan=plan)
 
 

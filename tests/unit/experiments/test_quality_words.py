@@ -31,7 +31,8 @@ def plain(text: str) -> str:
 
 
 def test_that_the_verdict_says_what_it_costs_and_what_it_buys() -> None:
-    cost, recall, gain = map(plain, verdict_sentences(CELL))
+    cost, word, recall, gain = map(plain, verdict_sentences(CELL))
+    assert word.startswith("In a word, the loss of q8_0/q8_0 is small.")
     assert "mean KLD of 0.009673 ± 0.000412 over 5,100 tokens" in cost
     assert "95.62 ± 0.29 %" in cost
     assert "from 12.34 to 12.36 (× 1.0016 ± 0.0012, no clear difference)" in cost
@@ -51,7 +52,7 @@ def test_that_a_clear_difference_is_called_one() -> None:
     figures = FIGURES | {
         "ppl_ratio": 1.02, "tpot_ratio": 1.2, "tpot_ratio_low": 1.1, "tpot_ratio_high": 1.3,
     }  # fmt: skip
-    cost, _, gain = verdict_sentences(Cell("q4_0/q4_0", extra=figures))
+    cost, _, _, gain = verdict_sentences(Cell("q4_0/q4_0", extra=figures))
     assert "no clear difference" not in cost
     assert "is 20.0 % longer than the base's (between 10.0 % longer and 30.0 % longer)" in gain
 
@@ -59,7 +60,7 @@ def test_that_a_clear_difference_is_called_one() -> None:
 def test_that_only_what_was_measured_is_told() -> None:
     few = {key: FIGURES[key] for key in FIGURES if not key.startswith(("kv", "tpot", "recall"))}
     del few["facts"]
-    assert len(verdict_sentences(Cell("q8_0/q8_0", extra=few))) == 1
+    assert len(verdict_sentences(Cell("q8_0/q8_0", extra=few))) == 2
     assert verdict_sentences(Cell("q8_0/q8_0")) == ()
 
 
