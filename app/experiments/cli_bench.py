@@ -15,6 +15,7 @@ from app.experiments.cli_engine import (
     config_in,
     said,
 )
+from app.experiments.cli_plan import add_plan_option, tell_plan
 from app.experiments.cli_workload import add_workload_options, workload_in
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--runs", type=int, default=_USUAL_RUNS, metavar="N",
         help="runs after a warm-up that is thrown away (%(default)s by default)",
     )  # fmt: skip
+    add_plan_option(parser)
     add_result_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.bench import bench, refuse_impossible  # noqa: PLC0415
+    from app.experiments.planned import planned_runs  # noqa: PLC0415
     from app.experiments.tables import experiment_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
 
@@ -49,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         config, workload = config_in(arguments), workload_in(arguments)
         refuse_impossible(config, workload, arguments.runs)
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
+    if tell_plan(planned_runs(workload, arguments.runs), arguments):
+        return 0
 
     def work(port: EnginePort, reporter: Reporter) -> Experiment:
         return bench(port, config, workload, reporter, arguments.runs)

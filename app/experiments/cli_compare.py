@@ -15,6 +15,8 @@ from app.experiments.cli_engine import (
     config_in,
     said,
 )
+from app.experiments.cli_plan import add_plan_option, tell_plan
+from app.experiments.cli_resume import add_resume_option, kept_in, way_on
 from app.experiments.cli_sweep import add_figure_option
 from app.experiments.cli_workload import add_workload_options, workload_in
 from app.experiments.measures import BY_FIGURE
@@ -56,18 +58,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--seconds", type=float, default=_USUAL_SECONDS, metavar="S",
         help="begin no pair after so long (%(default)g by default)",
     )  # fmt: skip
+    add_resume_option(parser, "a comparison", "--by, --pairs and --seconds")
+    add_plan_option(parser)
     add_result_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.compare import Comparison  # noqa: PLC0415
+    from app.experiments.compare_resume import refuse_other_words  # noqa: PLC0415
+    from app.experiments.planned import planned_compare  # noqa: PLC0415
     from app.experiments.sweep_start import compare_configs  # noqa: PLC0415
     from app.experiments.tables import experiment_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
 
     try:
         base, workload = config_in(arguments), workload_in(arguments)
+        names = (_name(arguments.a), _name(arguments.b))
         asked = Comparison(
             changed_by(base, arguments.a, "--a"),
             changed_by(base, arguments.b, "--b"),
@@ -78,17 +85,24 @@ def run(arguments: argparse.Namespace) -> int:
         # Told before an engine is started for it.
         asked.check()
         _refuse_twice_the_same(asked)
+        kept = kept_in(arguments)
+        if kept is not None:
+            refuse_other_words(kept, asked, workload, names)
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
+    if tell_plan(planned_compare(asked, workload, kept), arguments):
+        return 0
 
     def work(port: EnginePort, reporter: Reporter) -> Experiment:
-        names = (_name(arguments.a), _name(arguments.b))
-        return compare_configs(port, asked, names, workload, reporter)
+        return compare_configs(port, asked, names, workload, reporter, kept=kept)
 
     keys = [*([] if arguments.by in _KEYS else [arguments.by]), *_KEYS]
     return conduct_on_own_engine(
         work,
-        lambda experiment: experiment_lines(experiment, keys=keys, explain=arguments.explain),
+        lambda experiment: [
+            *experiment_lines(experiment, keys=keys, explain=arguments.explain),
+            *way_on(experiment),
+        ],
         as_json=arguments.json,
     )
 

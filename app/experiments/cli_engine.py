@@ -49,9 +49,11 @@ def config_in(arguments: argparse.Namespace) -> EngineConfig:
     return EngineConfig.from_values(values)
 
 
-def said(error: Exception) -> int:
-    """Tell the sentence of an error; gives the exit status."""
-    sys.stderr.write(f"{error}\n")
+def said(error: Exception, *, as_json: bool = False) -> int:
+    """Tell the sentence of an error, as ``{"error": sentence}`` too; gives the exit status."""
+    from app.json_output import tell_error  # noqa: PLC0415
+
+    tell_error(str(error), as_json=as_json)
     return 1
 
 

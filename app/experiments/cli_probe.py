@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from app.experiments.cli_engine import add_result_options, conduct_with_history, config_in, said
+from app.experiments.cli_plan import add_plan_option, tell_plan
 from app.experiments.cli_workload import add_workload_options, workload_in
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--wait", type=float, default=_USUAL_WAIT_S, metavar="S",
         help="longest wait for a first token (%(default)g by default)",
     )  # fmt: skip
+    add_plan_option(parser)
     add_result_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
+    from app.experiments.planned import planned_runs  # noqa: PLC0415
     from app.experiments.probe import check_runs  # noqa: PLC0415
     from app.experiments.tables import experiment_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
@@ -75,7 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
         workload = _workload(arguments)
         conducted = _Conducted(_port(arguments), arguments, workload, _config(arguments))
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
+    sides = 2 if arguments.beside else 1
+    if tell_plan(planned_runs(workload, arguments.runs, sides), arguments):
+        return 0
     return conduct_with_history(
         conducted.do,
         lambda experiment: experiment_lines(experiment, keys=_KEYS, explain=arguments.explain),

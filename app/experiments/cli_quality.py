@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.experiments.cli_engine import conduct_with_history, config_in, said
+from app.experiments.cli_plan import add_plan_option, tell_plan
 
 if TYPE_CHECKING:
     from app.experiments.experiment import Experiment, Subject
@@ -57,6 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="what is read (prose that comes with TuneDeck by default)",
     )  # fmt: skip
     _add_lengths(parser)
+    add_plan_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -84,7 +86,9 @@ def _add_lengths(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
+    from app.experiments.planned import planned_quality  # noqa: PLC0415
     from app.experiments.quality import quality  # noqa: PLC0415
+    from app.experiments.quality_check import refuse_model, refuse_wrong_words  # noqa: PLC0415
     from app.experiments.quality_process import QualityProcess  # noqa: PLC0415
     from app.experiments.quality_words import quality_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
@@ -92,11 +96,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         asked = asked_of(arguments)
+        refuse_wrong_words(asked)
         model = read_model_facts(asked.config.model_path)
+        refuse_model(asked, model)
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
     except GgufError as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
+    if tell_plan(planned_quality(asked), arguments):
+        return 0
     process = QualityProcess()
 
     def work(reporter: Reporter) -> Experiment:
@@ -116,7 +124,10 @@ def asked_of(arguments: argparse.Namespace) -> QualityAsked:
     from app.experiments.quality import QualityAsked  # noqa: PLC0415
     from app.experiments.texts import bundled, user_text  # noqa: PLC0415
     from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
+    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
 
+    if arguments.recall and arguments.facts < 1:
+        raise DomainError(f"--recall asks for facts; got --facts {arguments.facts:,}.")
     config = config_in(arguments)
     values = parse_assignments(arguments.set)
     own = {key: values[key] for key in _CANDIDATE_KEYS if key in values}

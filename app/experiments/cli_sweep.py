@@ -15,13 +15,18 @@ from app.experiments.cli_engine import (
     config_in,
     said,
 )
+from app.experiments.cli_plan import add_plan_option, tell_plan
+from app.experiments.cli_resume import add_resume_option, kept_in, way_on
 from app.experiments.cli_workload import add_workload_options, workload_in
 from app.experiments.measures import BY_FIGURE
 
 if TYPE_CHECKING:
     from app.experiments.experiment import Experiment
+    from app.experiments.grid import GridCell
     from app.experiments.port import EnginePort
     from app.experiments.reporter import Reporter
+    from app.experiments.workload import Workload
+    from engine_bridge.settings.config import EngineConfig
 
 _USUAL_ROUNDS = 5
 
@@ -51,10 +56,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--rounds", type=int, default=_USUAL_ROUNDS, metavar="N",
         help="how often each combination is measured (%(default)s by default)",
     )  # fmt: skip
-    parser.add_argument(
-        "--resume", metavar="KEY",
-        help="go on with a sweep of the history that was stopped; all other words as they were",
-    )  # fmt: skip
+    add_resume_option(parser, "a sweep", "--by and --rounds")
+    add_plan_option(parser)
     add_result_options(parser)
 
 
@@ -74,6 +77,7 @@ def add_figure_option(
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.grid import grid_of  # noqa: PLC0415
+    from app.experiments.planned import planned_sweep  # noqa: PLC0415
     from app.experiments.sweep import Sweep  # noqa: PLC0415
     from app.experiments.sweep_resume import refuse_other_words  # noqa: PLC0415
     from app.experiments.sweep_start import sweep_of_words  # noqa: PLC0415
@@ -87,11 +91,16 @@ def run(arguments: argparse.Namespace) -> int:
         # A wrong word is told before an engine is started for it.
         grid = grid_of(config, arguments.vary)
         Sweep(grid, measure, arguments.rounds).check()
-        kept = _kept(arguments.resume) if arguments.resume else None
+        kept = kept_in(arguments)
         if kept is not None:
             refuse_other_words(kept, grid, workload)
+        if arguments.plan:
+            grid = _judged(grid, config, workload, arguments.rounds)
+            Sweep(grid, measure, arguments.rounds).check()
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
+    if tell_plan(planned_sweep(grid, arguments.rounds, workload, kept), arguments):
+        return 0
 
     def work(port: EnginePort, reporter: Reporter) -> Experiment:
         return sweep_of_words(
@@ -109,26 +118,29 @@ def run(arguments: argparse.Namespace) -> int:
         work,
         lambda experiment: [
             *sweep_lines(experiment, measure, explain=arguments.explain),
-            *_way_on(experiment),
+            *way_on(experiment),
         ],
         as_json=arguments.json,
     )
 
 
-def _kept(part: str) -> Experiment:
-    from app.experiments.history_store import HistoryStore  # noqa: PLC0415
-    from app.storage.folders import own_folders  # noqa: PLC0415
+def _judged(
+    grid: tuple[GridCell, ...], config: EngineConfig, workload: Workload, rounds: int
+) -> tuple[GridCell, ...]:
+    """``grid`` with the reasons of those that cannot run, as they would be found before a run."""
+    from app.experiments.grid import with_reasons  # noqa: PLC0415
+    from app.experiments.sweep_start import too_long_of  # noqa: PLC0415
+    from app.experiments.terminal import Terminal  # noqa: PLC0415
+    from app.planning import plan_in_throwaway_process  # noqa: PLC0415
 
-    history = HistoryStore(own_folders().history)
-    try:
-        return history.experiment(history.resolve(part))
-    finally:
-        history.close()
+    terminal = Terminal()
 
+    def told(done: int, total: int) -> None:
+        terminal.progressed(done / total, f"Planning the memory of {total:,} combinations", None)
 
-def _way_on(experiment: Experiment) -> list[str]:
-    from app.experiments.experiment import State  # noqa: PLC0415
-
-    if experiment.state is not State.STOPPED:
-        return []
-    return ["", f"The same command with --resume {experiment.key} goes on with it."]
+    variants = rounds if any(cell.config.spec_types for cell in grid) else 1
+    judged = with_reasons(
+        grid, too_long_of(workload, variants), plan_in_throwaway_process, progressed=told
+    )
+    terminal.clear()
+    return judged

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from app.experiments.cli_engine import (
     add_model_options,
@@ -17,6 +18,8 @@ from app.experiments.cli_engine import (
     config_in,
     said,
 )
+from app.experiments.cli_plan import add_plan_option, tell_plan
+from app.experiments.cli_resume import add_resume_option, kept_in, way_on
 from app.experiments.cli_workload import add_workload_options, workload_in
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 _USUAL_SHARE = 0.95
 _USUAL_MOST = 64
+Number = TypeVar("Number", int, float)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,6 +44,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--users",
         metavar="N,N,…",
         help="numbers of users to measure, such as 1,2,4,8 (the workload's by default)",
+    )
+    how.add_argument(
+        "--rates",
+        metavar="R,R,…",
+        help="requests per second to measure, such as 0.5,1,2: they arrive in a Poisson process, "
+        "whoever waits, and there are no users",
     )
     how.add_argument(
         "--find",
@@ -69,22 +79,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--seconds", type=float, default=math.inf, metavar="S",
         help="begin no run after so long (no limit by default)",
     )  # fmt: skip
+    add_resume_option(parser, "an experiment with users", "loads, --requests and --seconds")
+    add_plan_option(parser)
     add_result_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
+    from app.experiments.planned import planned_users  # noqa: PLC0415
     from app.experiments.scripting import sample_text  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
     from app.experiments.users import simulate_users  # noqa: PLC0415
     from app.experiments.users_plan import UsersPlan  # noqa: PLC0415
+    from app.experiments.users_resume import refuse_other_words  # noqa: PLC0415
     from app.experiments.users_table import users_lines  # noqa: PLC0415
 
     try:
         config, workload = config_in(arguments), workload_in(arguments)
         plan = UsersPlan(
             workload,
-            numbers=_numbers(arguments.users),
+            numbers=_numbers("--users", arguments.users, int, "1,2,4,8"),
+            rates=_numbers("--rates", arguments.rates, float, "0.5,1,2"),
             is_search=arguments.find,
             share=arguments.share,
             most=arguments.most,
@@ -94,22 +109,32 @@ def run(arguments: argparse.Namespace) -> int:
         )
         plan.refuse_impossible(config)
         sample_text(workload)
+        kept = kept_in(arguments)
+        if kept is not None:
+            refuse_other_words(kept, plan, config)
     except SENTENCES as error:
-        return said(error)
+        return said(error, as_json=arguments.json)
     for sentence in plan.remarks(config):
         sys.stderr.write(f"{sentence}\n")
+    if tell_plan(planned_users(plan, kept), arguments):
+        return 0
 
     def work(port: EnginePort, reporter: Reporter) -> Experiment:
-        return simulate_users(port, config, plan, reporter)
+        return simulate_users(port, config, plan, reporter, kept=kept)
 
     return conduct_on_own_engine(
         work,
-        lambda experiment: users_lines(experiment, explain=arguments.explain),
+        lambda experiment: [
+            *users_lines(experiment, explain=arguments.explain),
+            *way_on(experiment),
+        ],
         as_json=arguments.json,
     )
 
 
-def _numbers(text: str | None) -> tuple[int, ...]:
+def _numbers(
+    option: str, text: str | None, read: Callable[[str], Number], example: str
+) -> tuple[Number, ...]:
     """``1,2,4``.
 
     Raises:
@@ -120,6 +145,6 @@ def _numbers(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     try:
-        return tuple(int(word) for word in text.split(","))
+        return tuple(read(word) for word in text.split(","))
     except ValueError:
-        raise DomainError(f"--users takes numbers such as 1,2,4,8; got {text!r}.") from None
+        raise DomainError(f"{option} takes numbers such as {example}; got {text!r}.") from None

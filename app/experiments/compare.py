@@ -76,6 +76,15 @@ class Comparison:
             )
 
 
+def cells_of(asked: Comparison, names: tuple[str, str]) -> tuple[Cell, ...]:
+    """A and B as parts of an experiment in which nothing is measured yet."""
+    configs = (asked.first, asked.second)
+    return tuple(
+        Cell(name=f"{letter}: {name}", config=changed_values(config))
+        for letter, name, config in zip(NAMES, names, configs, strict=True)
+    )
+
+
 def begun(
     asked: Comparison,
     subject: Subject,
@@ -91,7 +100,6 @@ def begun(
         DomainError: In a sentence, where the budget suffices for nothing.
     """
     asked.check()
-    configs = (asked.first, asked.second)
     return Experiment(
         key=key,
         kind=Kind.COMPARE,
@@ -100,10 +108,7 @@ def begun(
         title=f"{subject.model}, {workload.name}: {names[0]} against {names[1]}",
         subject=subject,
         workload=kept_json(workload),
-        cells=tuple(
-            Cell(name=f"{letter}: {name}", config=changed_values(config))
-            for letter, name, config in zip(NAMES, names, configs, strict=True)
-        ),
+        cells=cells_of(asked, names),
     )
 
 
@@ -123,7 +128,7 @@ def compare(
         asked: What is to be compared.
         runner: Runs the workload.
         reporter: Hears of every run as it ends.
-        experiment: As ``begun`` made it.
+        experiment: As ``begun`` made it, or one to go on with.
         clock: Seconds, for the budget.
 
     Returns:
@@ -171,6 +176,7 @@ class _Comparing:
         self._clock = clock
         self._begun_s = clock()
         self._applied: tuple[int, Applied] | None = None
+        self._ended = 0  # runs, by this call
 
     def run(self) -> Experiment:
         """Measure, and end with the verdict."""
@@ -187,14 +193,24 @@ class _Comparing:
 
     def _measure(self) -> str:
         """Take turns; says in a sentence why it ended."""
-        for pair in range(self._asked.pairs):
+        done = min(len(cell.runs) for cell in self._cells)
+        # One that is gone on with may have been clear before.
+        if ending := self._clear_after(done):
+            return ending
+        for pair in range(done, self._asked.pairs):
             if self._elapsed_s >= self._asked.seconds:
                 return f"The budget of {self._asked.seconds:,.0f} s was spent."
             for which in (0, 1) if pair % 2 == 0 else (1, 0):
                 self._visit(which, pair)
-            if pair % 2 and verdict_of(self._cells, self._asked.measure).is_settled:
-                return f"It was clear after {pair + 1} of at most {self._asked.pairs} pairs."
+            if ending := self._clear_after(pair + 1):
+                return ending
         return f"The budget of {self._asked.pairs} pairs was spent."
+
+    def _clear_after(self, pairs: int) -> str:
+        """Why it ends after so many pairs; empty where it goes on, as in the middle of a turn."""
+        if pairs and pairs % 2 == 0 and verdict_of(self._cells, self._asked.measure).is_settled:
+            return f"It was clear after {pairs} of at most {self._asked.pairs} pairs."
+        return ""
 
     def _visit(self, which: int, pair: int) -> None:
         self._tell(which, pair, 0.0)
@@ -204,6 +220,7 @@ class _Comparing:
             raise
         except PortError as error:
             raise _CannotRunError(f"{NAMES[which]} failed: {error}") from error
+        self._ended += 1
         cell, note = self._cells[which], request_note([measured])
         if not measured.figures.requests:
             raise _CannotRunError(f"{NAMES[which]} answered no request. {note}".rstrip())
@@ -243,8 +260,8 @@ class _Comparing:
         total = 2 * self._asked.pairs
         by_runs, by_time = (runs + share) / total, self._elapsed_s / self._asked.seconds
         left_s = None
-        if runs:
-            run_s = self._elapsed_s / (runs + share)
+        if self._ended:
+            run_s = self._elapsed_s / (self._ended + share)
             left_s = min(run_s * (total - runs - share), self._asked.seconds - self._elapsed_s)
             left_s = max(0.0, left_s)
         sentence = f"Pair {pair + 1} of at most {self._asked.pairs}: {self._cells[which].name}"

@@ -38,6 +38,9 @@ class Measure:
     worse: str = "slower"
 
 
+ALLOCATED = "allocated_memory_bytes"
+"""In ``Cell.extra`` what the engine said that it allocated, mapped weights left out."""
+
 MEASURES: tuple[Measure, ...] = (
     Measure("ttft_s", "TTFT", Unit.SECONDS, is_more_better=False),
     Measure("ttft_p95_s", "TTFT p95", Unit.SECONDS, is_more_better=False),

@@ -12,6 +12,7 @@ import msgspec
 
 from app.experiments.conditions import Conditions
 from app.experiments.experiment import Cell, Figures
+from app.experiments.measures import ALLOCATED
 from app.experiments.peak_source import peak_of, peak_sentence
 from app.experiments.play import play
 from app.experiments.player import Progressed
@@ -81,7 +82,7 @@ def configured_cell(port: EnginePort, config: EngineConfig, applied: Applied) ->
     peak = peak_of(port, applied)
     allocated = applied.memory.bytes
     extra = {
-        "allocated_memory_bytes": float(allocated.total - allocated.weights_mapped),
+        ALLOCATED: float(allocated.total - allocated.weights_mapped),
         "mapped_weights_bytes": float(allocated.weights_mapped),
         "peak_bandwidth_bytes_per_s": peak.bytes_per_s or 0.0,
     }

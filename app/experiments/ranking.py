@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.experiments.experiment import Cell
-from app.experiments.measures import BY_FIGURE, Measure
+from app.experiments.measures import ALLOCATED, BY_FIGURE, Measure
 from app.experiments.spread import LEVEL, MAD_SCALE
 from app.experiments.student import upper_quantile
 
 # Nobody chooses a setting for less; without it memory that differs by a page would count.
 _LEAST_SHARE = 0.01
-PARETO_MEASURES = ("user_tok_s", "total_tok_s", "owned_bytes")
-"""Between these a user has to choose: nothing is best in all three at once."""
+PARETO_SPEEDS = ("user_tok_s", "total_tok_s")
+"""Between these and memory a user has to choose: nothing is best in all three at once."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,28 @@ def pareto_of(cells: Sequence[Cell]) -> tuple[int, ...]:
     """Places of the cells that no other one beats in everything at once.
 
     Of speed per user, total throughput and memory: a cell is beaten where another is better in one
-    of them by 1 % or more beyond the spread, and worse in none.
+    of them by 1 % or more beyond the spread, and worse in none. Memory is what the engine said that
+    it allocated, which has no spread; where it did not say, what its process was seen to own.
     """
     places = [place for place, cell in enumerate(cells) if cell.runs and not cell.skipped]
     known = [cells[place] for place in places]
     is_better = [
         _worth_choosing(known, BY_FIGURE[key])
-        for key in PARETO_MEASURES
+        for key in PARETO_SPEEDS
         if known and all(median_of(cell, BY_FIGURE[key]) is not None for cell in known)
     ]
+    is_better += _smaller(known)
     if not is_better:
         return ()
     any_better = np.logical_or.reduce(is_better)
     is_beaten = np.any(any_better & ~any_better.T, axis=0)
     return tuple(place for place, beaten in zip(places, is_beaten, strict=True) if not beaten)
+
+
+def allocated_bytes_of(cells: Sequence[Cell]) -> list[float]:
+    """What the engine allocated for each of ``cells``; empty where it did not say so of all."""
+    told = [cell.extra[ALLOCATED] for cell in cells if ALLOCATED in cell.extra]
+    return told if len(told) == len(cells) else []
 
 
 def better_of(
@@ -165,6 +173,17 @@ def _scores(cells: Sequence[Cell], measure: Measure) -> NDArray[np.float64]:
     known = is_known.sum(axis=1)
     # What never was above 0 stands last, whatever the others are.
     return np.where(known > 0, above / np.maximum(known, 1), -np.inf)
+
+
+def _smaller(cells: Sequence[Cell]) -> list[NDArray[np.bool_]]:
+    """Which takes less memory than which by so much that it counts; empty where it is unknown."""
+    allocated = np.array(allocated_bytes_of(cells))
+    if allocated.size:
+        return [allocated[:, None] <= (1 - _LEAST_SHARE) * allocated[None, :]]
+    measure = BY_FIGURE["owned_bytes"]
+    if cells and all(median_of(cell, measure) is not None for cell in cells):
+        return [_worth_choosing(cells, measure)]
+    return []
 
 
 def _worth_choosing(cells: Sequence[Cell], measure: Measure) -> NDArray[np.bool_]:

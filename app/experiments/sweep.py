@@ -8,8 +8,10 @@ order, ``sweep_resume`` for going on with one that was stopped, ``ranking`` for 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import msgspec
 
@@ -128,9 +130,10 @@ class _Sweeping:
         self._experiment = experiment
         self._cells = list(experiment.cells)
         self._clock = clock
-        self._begun_s = clock()
-        self._visited = 0  # by this call
         self._todo = self._left = 0
+        # Visits that are ahead, and how long those took that have ended, by their cell.
+        self._ahead: Counter[int] = Counter()
+        self._took_s: dict[int, list[float]] = {}
         # Drafts learn from texts they have seen, so that the same ones would come out faster.
         self._has_drafts = any(cell.config.spec_types for cell in asked.cells)
 
@@ -141,8 +144,10 @@ class _Sweeping:
             for visits in (self._rounds, self._repeats):
                 todo = list(visits())
                 self._todo = len(todo)
+                self._ahead = Counter(visit.place for visit in todo)
                 for number, visit in enumerate(todo):
                     self._left = len(todo) - number
+                    self._ahead[visit.place] -= 1
                     if not self._cells[visit.place].skipped:
                         self._visit(visit)
         except StoppedError:
@@ -175,6 +180,7 @@ class _Sweeping:
 
     def _visit(self, visit: _Visit) -> None:
         cell = self._cells[visit.place]
+        begun_s = self._clock()
         self._tell(visit, 0.0)
         try:
             config = self._asked.cells[visit.place].config
@@ -196,7 +202,7 @@ class _Sweeping:
             self._cells[visit.place] = given_up(cell, str(error))
         else:
             self._cells[visit.place] = _with_run(cell, visit, measured)
-        self._visited += 1
+            self._took_s.setdefault(visit.place, []).append(self._clock() - begun_s)
         self._keep(State.RUNNING)
 
     def _tell(self, visit: _Visit, share: float) -> None:
@@ -209,11 +215,21 @@ class _Sweeping:
         runs = sum(len(cell.runs) for cell in self._cells if not cell.skipped)
         ended = runs + self._todo - self._left if visit.is_repeat else runs
         total = ended + self._left
-        left_s = None
-        if self._visited:
-            visit_s = (self._clock() - self._begun_s) / (self._visited + share)
-            left_s = visit_s * (self._left - share)
+        left_s = self._left_s(visit, share)
         self._reporter.progressed((ended + share) / max(1, total), sentence, left_s)
+
+    def _left_s(self, visit: _Visit, share: float) -> float | None:
+        """What the visits ahead will take by what those before took, each cell by its own."""
+        took_s = {place: fmean(times) for place, times in self._took_s.items()}
+        if not took_s:
+            return None
+        usual_s = fmean(took_s.values())
+        ahead_s = sum(
+            count * took_s.get(place, usual_s)
+            for place, count in self._ahead.items()
+            if not self._cells[place].skipped
+        )
+        return ahead_s + (1 - share) * took_s.get(visit.place, usual_s)
 
     def _keep(self, state: State) -> None:
         self._experiment = msgspec.structs.replace(

@@ -1,7 +1,4 @@
-"""Begins a sweep's experiment, or goes on with one that was stopped or cut. Pure.
-
-Runs of two machines, builds or models are no runs of one experiment, so each of these is compared.
-"""
+"""Begins a sweep's experiment, or goes on with one that was stopped or cut. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +8,17 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.grid import GridCell
+from app.experiments.resume import (
+    refuse_other_cells,
+    refuse_other_kind,
+    refuse_other_subject,
+    refuse_other_workload,
+)
 from app.experiments.sweep import Sweep, cells_of, given_up
 from app.experiments.workload import Workload
 from app.experiments.workload_file import kept_json
-from engine_bridge.settings.domain import DomainError
 
-_BEGIN = "Begin a new sweep instead."
+_WORDS = "--vary and --set"
 
 
 def begun(
@@ -54,13 +56,7 @@ def resumed(kept: Experiment, asked: Sweep, subject: Subject, workload: Workload
     """
     asked.check()
     refuse_other_words(kept, asked.cells, workload)
-    for what, before, now in (
-        ("model", kept.subject.model_sha256, subject.model_sha256),
-        ("machine", kept.subject.machine, subject.machine),
-        ("engine", kept.subject.engine, subject.engine),
-    ):
-        if before != now:
-            raise DomainError(_other_sentence(kept.key, what, before, now))
+    refuse_other_subject(kept, subject)
     wanted = cells_of(asked.cells)
     cells = tuple(
         _gone_on_with(before, now) for before, now in zip(kept.cells, wanted, strict=True)
@@ -83,19 +79,9 @@ def refuse_other_words(kept: Experiment, cells: Sequence[GridCell], workload: Wo
     Raises:
         DomainError: In a sentence.
     """
-    if kept.kind is not Kind.SWEEP:
-        raise DomainError(f"{kept.key} is no sweep but a {kept.kind}; it cannot be gone on with.")
-    if kept.workload != kept_json(workload):
-        raise DomainError(
-            f"{kept.key} was measured with another workload, or its settings were others. {_BEGIN}"
-        )
-    if [(cell.name, cell.config) for cell in kept.cells] != [
-        (cell.name, cell.config) for cell in cells_of(cells)
-    ]:
-        raise DomainError(
-            f"{kept.key} measured other combinations: {_names(kept.cells)}. Go on with the same "
-            "--vary and --set, or begin a new sweep."
-        )
+    refuse_other_kind(kept, Kind.SWEEP)
+    refuse_other_workload(kept, workload)
+    refuse_other_cells(kept, cells_of(cells), _WORDS)
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -108,14 +94,3 @@ def _gone_on_with(before: Cell, now: Cell) -> Cell:
     if before.runs:
         return before
     return msgspec.structs.replace(before, skipped=now.skipped)
-
-
-def _other_sentence(key: str, what: str, before: str, now: str) -> str:
-    if what == "model":
-        return f"{key} was measured on another model: its file's hash is not the same. {_BEGIN}"
-    return f"{key} was measured on another {what}: {before}, and this is {now}. {_BEGIN}"
-
-
-def _names(cells: Sequence[Cell]) -> str:
-    shown = "; ".join(cell.name for cell in cells[:4])
-    return f"{shown} and {len(cells) - 4} more" if len(cells) > 4 else shown

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.experiments import compare as comparing
+from app.experiments import compare_resume as comparing_on
 from app.experiments.compare import Comparison, compare
 from app.experiments.experiment import Experiment, Subject
-from app.experiments.grid import GridCell, Plan, TooLong, grid_of, with_reasons
+from app.experiments.grid import GridCell, Plan, TooLong, grid_of, title_of, with_reasons
 from app.experiments.keys import begun_at, new_key
 from app.experiments.measures import Measure
 from app.experiments.model_hash import ModelHashes
@@ -65,7 +66,7 @@ class Preparing:
         self._model_path = model_path
         self._plan = plan
         self._hashes = hashes or ModelHashes()
-        self._model = _facts_of(model_path)
+        self._model = facts_of(model_path)
         sample_text(workload)
 
     def judged(self, cells: Sequence[GridCell], variants: int) -> tuple[GridCell, ...]:
@@ -162,7 +163,7 @@ def sweep_of_words(
             workload,
             key=new_key(),
             begun_at=begun_at(),
-            title=f"{subject.model}, {workload.name}, sweep of {len(grid):,} combinations",
+            title=f"{subject.model}, {workload.name}, {title_of(words)}",
         )
     return sweep(port, asked, runner or WorkloadRunner(workload), reporter, experiment)
 
@@ -174,18 +175,22 @@ def compare_configs(
     workload: Workload,
     reporter: Reporter,
     *,
+    kept: Experiment | None = None,
     plan: Plan = plan_in_throwaway_process,
     hashes: ModelHashes | None = None,
     runner: Runner | None = None,
 ) -> Experiment:
-    """Compare A and B, see ``compare``; ``names`` are what tells them apart.
+    """Compare A and B, see ``compare``, or go on with ``kept``; ``names`` tell them apart.
 
     Raises:
-        DomainError: If one of them cannot run, or the budget suffices for nothing, in a sentence.
+        DomainError: If one of them cannot run, the budget suffices for nothing, or ``kept`` is of
+            something else, in a sentence.
         WorkloadError: If the workload cannot be used.
         PortError: If the engine is of no use, or the user stopped before a run.
     """
     asked.check()
+    if kept is not None:
+        comparing_on.refuse_other_words(kept, asked, workload, names)
     preparing = Preparing(
         port, reporter, workload, asked.first.model_path, plan=plan, hashes=hashes
     )
@@ -196,18 +201,22 @@ def compare_configs(
     for letter, cell in zip(NAMES, preparing.judged(both, asked.pairs), strict=True):
         if cell.skipped:
             raise DomainError(f"{letter} ({cell.name}) cannot run: {cell.skipped}")
-    experiment = comparing.begun(
-        asked,
-        preparing.subject(),
-        workload,
-        key=new_key(),
-        begun_at=begun_at(),
-        names=names,
-    )
+    subject = preparing.subject()
+    if kept is not None:
+        experiment = comparing_on.resumed(kept, asked, subject, workload, names)
+    else:
+        experiment = comparing.begun(
+            asked, subject, workload, key=new_key(), begun_at=begun_at(), names=names
+        )
     return compare(port, asked, runner or WorkloadRunner(workload), reporter, experiment)
 
 
-def _facts_of(model_path: str) -> ModelFacts:
+def facts_of(model_path: str) -> ModelFacts:
+    """The facts in a model's header.
+
+    Raises:
+        DomainError: If the file is no model, in a sentence.
+    """
     try:
         return read_model_facts(model_path)
     except GgufError as error:

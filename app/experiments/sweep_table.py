@@ -6,27 +6,21 @@ from collections.abc import Sequence
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE, Measure
-from app.experiments.ranking import values_of
+from app.experiments.ranking import allocated_bytes_of, values_of
+from app.experiments.scales import NO_VALUE, Scale, common_scale, label_of, scale_of
 from app.experiments.spread import LEAST_RUNS, Summary, summary
+from app.experiments.subject_text import subject_lines
 from app.experiments.sweep_conclusion import PARETO
-from app.experiments.tables import (
-    DISTURBED,
-    NO_VALUE,
-    WIDTH,
-    Scale,
-    common_scale,
-    definition_lines,
-    label_of,
-    subject_lines,
-    text_table,
-    wrapped,
-)
+from app.experiments.tables import DISTURBED, definition_lines, limits_lines
+from app.experiments.text_layout import WIDTH, text_table, wrapped
 
 _SPEEDS = ("user_tok_s", "total_tok_s")
 _MEMORY = "owned_bytes"
 _CHOICE = "◆"
 # The JSON has them all; of a busy machine they are as many as there are runs.
 _MOST_DISTURBED = 6
+
+_Column = tuple[str, list[str]]
 
 
 def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = False) -> list[str]:
@@ -38,14 +32,14 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
         explain: Whether each figure's definition is added.
     """
     cells = [cell for cell in experiment.cells if cell.runs]
-    keys = [*([] if measure.key in (*_SPEEDS, _MEMORY) else [measure.key]), *_SPEEDS, _MEMORY]
+    keys = [*([] if measure.key in (*_SPEEDS, _MEMORY) else [measure.key]), *_SPEEDS]
     parts = [[experiment.title] if experiment.title else []]
     if cells:
-        parts += [_table(cells, keys), _legend(cells)]
+        parts += [_table(cells, keys), [*_legend(cells), *limits_lines(experiment, keys)]]
     parts += [[line for said in experiment.conclusion for line in wrapped(said)]]
     parts += [_disturbances(cells), _skipped(experiment.cells), _notes(experiment.cells)]
     if explain:
-        parts += [definition_lines(keys)]
+        parts += [definition_lines([*keys, _MEMORY])]
     parts += [subject_lines(experiment)]
     lines: list[str] = []
     for part in filter(None, parts):
@@ -58,14 +52,12 @@ def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = Fal
 
 def _table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     """The names stand last, or each above its figures where they are too long for that."""
-    columns = [(BY_FIGURE[key], common_scale(BY_FIGURE[key], cells)) for key in keys]
-    has_intervals = _has_intervals(cells)
-    head = [""]
-    for measure, scale in columns:
-        head += [f"{_short(measure)} {scale.unit}".rstrip()]
-        head += ["between"] if has_intervals and measure.key != _MEMORY else []
-    head += ["runs"]
-    rows = [_row(cell, columns, has_intervals=has_intervals) for cell in cells]
+    columns: list[_Column] = [("", [_CHOICE if c.extra.get(PARETO) else "" for c in cells])]
+    for key in keys:
+        columns += _columns(cells, BY_FIGURE[key])
+    columns += [_memory(cells), ("runs", [str(len(cell.runs)) for cell in cells])]
+    head = [title for title, _ in columns]
+    rows = [[texts[at] for _, texts in columns] for at in range(len(cells))]
     names = [cell.name + f" {DISTURBED}" * any(cell.disturbed) for cell in cells]
     beside = [[*row, name] for row, name in zip(rows, names, strict=True)]
     table = text_table([*head, ""], beside, left=(0, len(head)))
@@ -78,19 +70,29 @@ def _table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     return lines
 
 
-def _short(measure: Measure) -> str:
-    return {"user_tok_s": "User", "total_tok_s": "Total", _MEMORY: "Memory"}.get(
-        measure.key, label_of(measure)
-    )
+def _columns(cells: Sequence[Cell], measure: Measure) -> list[_Column]:
+    """The medians of a figure, and their intervals where there are some."""
+    scale = common_scale(measure, cells)
+    title = {"user_tok_s": "User", "total_tok_s": "Total"}.get(measure.key, label_of(measure))
+    shorts = [summary(values_of(cell, measure)) for cell in cells]
+    medians = [NO_VALUE if short is None else scale.text(short.median) for short in shorts]
+    columns = [(f"{title} {scale.unit}".rstrip(), medians)]
+    if _has_intervals(cells):
+        columns.append(("between", [_interval(short, scale) for short in shorts]))
+    return columns
 
 
-def _row(cell: Cell, columns: Sequence[tuple[Measure, Scale]], *, has_intervals: bool) -> list[str]:
-    row = [_CHOICE if cell.extra.get(PARETO) else ""]
-    for measure, scale in columns:
-        short = summary(values_of(cell, measure))
-        row += [NO_VALUE if short is None else scale.text(short.median)]
-        row += [_interval(short, scale)] if has_intervals and measure.key != _MEMORY else []
-    return [*row, str(len(cell.runs))]
+def _memory(cells: Sequence[Cell]) -> _Column:
+    """What the engine allocated, which no run changes; where it did not say, what was measured."""
+    measure = BY_FIGURE[_MEMORY]
+    allocated = allocated_bytes_of(cells)
+    if allocated:
+        scale = scale_of(measure, max(allocated))
+        return f"Memory {scale.unit}", [scale.text(value) for value in allocated]
+    scale = common_scale(measure, cells)
+    shorts = [summary(values_of(cell, measure)) for cell in cells]
+    texts = [NO_VALUE if short is None else scale.text(short.median) for short in shorts]
+    return f"Memory {scale.unit}", texts
 
 
 def _has_intervals(cells: Sequence[Cell]) -> bool:
@@ -110,9 +112,12 @@ def _legend(cells: Sequence[Cell]) -> list[str]:
             "no other is better in speed per user, total throughput or memory and worse in none",
             mark=f"{_CHOICE} ",
         )
-    between = " Between: the 95 % interval of the median." if _has_intervals(cells) else ""
     told = "Medians; combinations are compared by their runs of the same round."
-    return lines + wrapped(told + between)
+    if _has_intervals(cells):
+        told += " Between: the 95 % interval of the median."
+    if allocated_bytes_of(cells):
+        told += " Memory: what the engine allocated, without mapped weights."
+    return lines + wrapped(told)
 
 
 def _disturbances(cells: Sequence[Cell]) -> list[str]:

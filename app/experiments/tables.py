@@ -1,107 +1,55 @@
-"""Results as text for a terminal of 80 columns: aligned, with units, without escape codes. Pure.
+"""Results as text for a terminal: tables of runs and of configurations, and all of one experiment.
 
 ``experiment_lines`` tells any experiment; the parts it is made of serve whoever tells it otherwise.
+Pure.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import floor, log10
+from collections.abc import Sequence
 
-import msgspec
-
-from app.experiments.experiment import Cell, Experiment, Figures, Kind
+from app.experiments.experiment import Cell, Experiment, Figures
 from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
+from app.experiments.scales import (
+    NO_VALUE,
+    Scale,
+    cell_values,
+    common_scale,
+    digits_of,
+    label_of,
+    scale_of,
+    unit_of,
+    value_text,
+    with_spread,
+)
 from app.experiments.spread import LEAST_RUNS, Summary, summary
-from app.experiments.workload import Material, Workload
-from app.experiments.workload_words import summary as workload_summary
-from engine_bridge.settings.domain import Value
+from app.experiments.subject_text import limits_of, settings_text, subject_lines
+from app.experiments.text_layout import WIDTH, text_table, wrapped
 
-WIDTH = 80
-NO_VALUE = "–"
+__all__ = [
+    "CELL_KEYS", "DISTURBED", "NO_VALUE", "WIDTH", "Scale", "cell_values", "cells_table",
+    "common_scale", "definition_lines", "disturbance_lines", "experiment_lines", "extra_row",
+    "figures_line", "keys_of", "label_of", "limits_lines", "runs_table", "scale_of",
+    "settings_text", "skipped_lines", "spread_sentence", "subject_lines", "summary_table",
+    "text_table", "value_text", "with_spread", "wrapped",
+]  # fmt: skip
+
 DISTURBED = "*"
 """Stands behind a run, or a configuration with such a run, that something disturbed."""
 
-_GAP = "  "
-_RATES = (("_bytes_per_s", 1e-9, "GB/s"), ("_tok_s", 1.0, "tok/s"))
-_SIGNIFICANT = 4
+_RATES = (
+    ("_bytes_per_s", 1e-9, "GB/s"), ("_tok_s", 1.0, "tok/s"), ("_req_s", 1.0, "req/s"),
+)  # fmt: skip
 # What tells runs of one configuration apart at a glance; the figures themselves stand above.
 _RUN_KEYS = ("ttft_s", "tpot_s", "itl_p99_s", "total_tok_s", "duration_s")
 CELL_KEYS = ("ttft_s", "tpot_s", "total_tok_s", "owned_bytes")
 """What a table with a line for each configuration shows, unless asked otherwise."""
 
-
-@dataclass(frozen=True)
-class Scale:
-    """How the values of one row or column are written, so that they can be compared at sight.
-
-    Attributes:
-        factor: What a value is multiplied by.
-        unit: What it is counted in then; may be empty.
-        digits: Digits behind the point.
-    """
-
-    factor: float
-    unit: str
-    digits: int
-
-    def text(self, value: float | None) -> str:
-        """``value`` without its unit; a dash for None."""
-        return NO_VALUE if value is None else f"{value * self.factor:,.{self.digits}f}"
-
-
-def scale_of(measure: Measure, value: float) -> Scale:
-    """How values of the size of ``value`` are written: about four significant digits."""
-    factor, unit = _unit(measure.unit, abs(value))
-    return Scale(factor, unit, _digits(abs(value) * factor))
-
-
-def value_text(measure: Measure, value: float | None) -> str:
-    """One value with its unit: ``123.4 ms``; a dash for None."""
-    if value is None:
-        return NO_VALUE
-    scale = scale_of(measure, value)
-    return f"{scale.text(value)} {scale.unit}".rstrip()
-
-
-def label_of(measure: Measure) -> str:
-    """The measure's name at the beginning of a line."""
-    return measure.label[:1].upper() + measure.label[1:]
-
-
-def text_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
-) -> list[str]:
-    """Rows with aligned columns, nothing behind the last sign of a line.
-
-    Args:
-        head: Title of each column; all empty for none.
-        rows: As many texts each; one too short is filled up with empty ones.
-        left: Columns whose texts begin at the left; the others end at the right.
-    """
-    columns = len(head)
-    filled = [[*row, *[""] * (columns - len(row))] for row in rows]
-    lines = [list(head), *filled] if any(head) else filled
-    widths = [max((len(line[at]) for line in lines), default=0) for at in range(columns)]
-    return [
-        _GAP.join(
-            text.ljust(width) if at in left else text.rjust(width)
-            for at, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-
-
-def wrapped(text: str, *, mark: str = "", width: int = WIDTH) -> list[str]:
-    """``text`` broken into lines; ``mark`` stands before the first, the others are indented."""
-    return textwrap.wrap(
-        text, width, initial_indent=mark, subsequent_indent=" " * len(mark),
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+_GOODPUT = "goodput_req_s"
+# Say nothing without the limits that they are counted by.
+_LIMITED = (_GOODPUT, "kept_share")
 
 
 def experiment_lines(
@@ -119,10 +67,12 @@ def experiment_lines(
     lines = [experiment.title, ""] if experiment.title else []
     if len(measured) == 1:
         shown = keys_of(measured)
-        lines += [*summary_table(measured[0]), "", *runs_table(measured[0])]
+        table = summary_table(measured[0], limits_of(experiment))
+        lines += [*table, "", *runs_table(measured[0])]
     elif measured:
         shown = [key for key in keys if key in keys_of(measured)]
         lines += cells_table(measured, shown)
+        lines += _paragraph(limits_lines(experiment, shown))
     lines += _paragraph(disturbance_lines(measured))
     lines += _paragraph(skipped_lines(experiment.cells))
     lines += _paragraph(_note_lines(experiment.cells, is_named=len(experiment.cells) > 1))
@@ -134,14 +84,21 @@ def experiment_lines(
     return [*lines, "", *subject_lines(experiment)]
 
 
-def summary_table(cell: Cell) -> list[str]:
-    """A line for each figure of one configuration: median, spread, lowest and highest run."""
+def summary_table(cell: Cell, limits: str = "") -> list[str]:
+    """A line for each figure of one configuration: median, spread, lowest and highest run.
+
+    Args:
+        cell: With at least one run.
+        limits: What a good request had to keep; stands below the goodput.
+    """
     rows = []
     for measure in MEASURES:
         values = cell_values(cell, measure.key)
         short = summary(values)
         if short is not None:
             rows.append(_summary_row(measure, short, [v for v in values if v is not None]))
+            if measure.key == _GOODPUT and limits:
+                rows.append([f"  {limits}", *[""] * 5])
     rows += [extra_row(name, value) for name, value in cell.extra.items()]
     runs = len(cell.runs)
     if runs == 1:
@@ -189,6 +146,14 @@ def cells_table(cells: Sequence[Cell], keys: Sequence[str]) -> list[str]:
     return table if max(map(len, table)) <= WIDTH else _names_above(head, rows)
 
 
+def limits_lines(experiment: Experiment, keys: Sequence[str]) -> list[str]:
+    """What goodput is counted by, where a table shows it; empty without limits."""
+    limits = limits_of(experiment)
+    if not limits or not any(key in _LIMITED for key in keys):
+        return []
+    return wrapped(f"Goodput counts requests that kept {limits}.")
+
+
 def disturbance_lines(cells: Sequence[Cell]) -> list[str]:
     """What disturbed runs, a sentence each, behind the mark that the tables show."""
     lines = []
@@ -220,68 +185,9 @@ def definition_lines(keys: Sequence[str]) -> list[str]:
     ]
 
 
-def subject_lines(experiment: Experiment) -> list[str]:
-    """On what, with which settings and with what work it was done."""
-    subject = experiment.subject
-    model = subject.model
-    if subject.model_sha256:
-        model = f"{model}, sha256 {subject.model_sha256[:16]}…"
-    told = {
-        "workload": _workload_text(experiment.workload),
-        "model": model,
-        "engine": subject.engine,
-        "machine": subject.machine,
-    }
-    if experiment.kind is not Kind.PROBE:  # a server's are unknown
-        cells = experiment.cells
-        told["settings"] = settings_text(_common(cells)) or "defaults" * (len(cells) == 1)
-        told["effective"] = settings_text(cells[0].effective) if len(cells) == 1 else ""
-    return [
-        line for name, text in told.items() if text for line in wrapped(text, mark=f"{name:<11}")
-    ]
-
-
-def _common(cells: Sequence[Cell]) -> dict[str, Value]:
-    """What was set for all of them; what differs is in their names."""
-    first = cells[0].config if cells else {}
-    return {
-        key: value
-        for key, value in first.items()
-        if all(cell.config.get(key) == value for cell in cells)
-    }
-
-
-def settings_text(values: Mapping[str, object]) -> str:
-    """Settings as ``key=value``, the model's file left out: it is told as the model."""
-    return ", ".join(
-        f"{key}={_plain(value)}" for key, value in values.items() if key != "model_path"
-    )
-
-
-def cell_values(cell: Cell, key: str) -> list[float | None]:
-    """The figure of each run; empty where none has it."""
-    values = [getattr(run, key) for run in cell.runs]
-    return values if any(value is not None for value in values) else []
-
-
 def keys_of(cells: Sequence[Cell]) -> list[str]:
     """Figures that at least one run of ``cells`` has, in the order in which they are shown."""
     return [m.key for m in MEASURES if any(cell_values(cell, m.key) for cell in cells)]
-
-
-def common_scale(measure: Measure, cells: Sequence[Cell]) -> Scale:
-    """How the figure is written for all of ``cells``, so that they can be compared at sight."""
-    known = [v for cell in cells for v in cell_values(cell, measure.key) if v is not None]
-    return scale_of(measure, max(known, key=abs, default=0.0))
-
-
-def with_spread(short: Summary | None, scale: Scale) -> str:
-    """``123.4 ± 2.1`` without the unit; a dash where nothing was measured."""
-    if short is None:
-        return NO_VALUE
-    if short.runs == 1:
-        return scale.text(short.median)
-    return f"{scale.text(short.median)} ± {scale.text(short.spread)}"
 
 
 def spread_sentence(cells: Sequence[Cell]) -> str:
@@ -304,8 +210,8 @@ def extra_row(name: str, value: float) -> list[str]:
             return [extra_label(name), f"{value * factor:,.1f}", "", "", "", rate]
     for ending, unit in (("_bytes", Unit.BYTES), ("_s", Unit.SECONDS)):
         if name.endswith(ending):
-            factor, shown = _unit(unit, abs(value))
-            text = f"{value * factor:,.{_digits(abs(value) * factor)}f}"
+            factor, shown = unit_of(unit, abs(value))
+            text = f"{value * factor:,.{digits_of(abs(value) * factor)}f}"
             return [extra_label(name), text, "", "", "", shown]
     return [extra_label(name), f"{value:.4g}", "", "", "", ""]
 
@@ -321,34 +227,6 @@ def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:
 
 
 # --- Inside -----------------------------------------------------------------------------
-
-
-def _workload_text(stored: str) -> str:
-    """A workload in words; empty where there was none, or its words are not kept."""
-    try:
-        workload = msgspec.json.decode(stored, type=Workload)
-    except msgspec.DecodeError:
-        return ""
-    return "" if workload.material is Material.CONVERSATION else workload_summary(workload)
-
-
-def _unit(unit: Unit, size: float) -> tuple[float, str]:
-    match unit:
-        case Unit.SECONDS:
-            return (1.0, "s") if size >= 1 else (1e3, "ms")
-        case Unit.BYTES:
-            return (1 / 2**30, "GiB") if size >= 2**30 else (1 / 2**20, "MiB")
-        case Unit.SHARE:
-            return 100.0, "%"
-        case Unit.COUNT:
-            return 1.0, ""
-    return 1.0, str(unit)
-
-
-def _digits(value: float) -> int:
-    if value <= 0:
-        return 0
-    return min(3, max(0, _SIGNIFICANT - 1 - floor(log10(value))))
 
 
 def _summary_row(measure: Measure, short: Summary, known: Sequence[float]) -> list[str]:
@@ -387,11 +265,3 @@ def _note_lines(cells: Sequence[Cell], *, is_named: bool) -> list[str]:
 
 def _paragraph(lines: Sequence[str]) -> list[str]:
     return ["", *lines] if lines else []
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ",".join(str(item) for item in value) or "none"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)

@@ -17,12 +17,11 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TextIO
 
-import msgspec
-
 from app.experiments.experiment import Experiment, State
 from app.experiments.port import PortError, StoppedError
 from app.experiments.reporter import Reporter
 from app.experiments.workload_error import WorkloadError
+from app.json_output import write_json
 from app.plain_output import printable, silence
 from app.planning import PlanningError
 from app.storage.storage_error import StorageError
@@ -116,9 +115,12 @@ class Terminal:
     def _show(self, text: str) -> None:
         """Put ``text`` in place of the line of progress."""
         if self._is_terminal and (text or self._shown):
-            # A line that reaches the last column would scroll.
-            text = text[: shutil.get_terminal_size().columns - 1]
-            self._write("\r" + text.ljust(len(self._shown)) + ("" if text else "\r"))
+            # A line that reaches the last column would scroll, as what is wiped out would in a
+            # terminal that was made narrower.
+            width = max(0, shutil.get_terminal_size().columns - 1)
+            text = text[:width]
+            wiped = text.ljust(min(len(self._shown), width))
+            self._write("\r" + wiped + ("" if text else "\r"))
             self._shown = text
 
     def _write(self, text: str) -> None:
@@ -152,7 +154,7 @@ def conduct(
         work: The experiment; raises one of ``SENTENCES``, or returns what it has.
         stop: Makes ``work`` end soon; called from the main thread.
         lines: The result for people.
-        as_json: Print it as one JSON object instead.
+        as_json: Print it as one JSON object instead, ``{"error": sentence}`` where there is none.
         keep: Writes an experiment down after each of its parts; None keeps nothing.
         out: Where the result goes; the standard output by default.
         err: Where progress and failures go; the error stream by default.
@@ -182,11 +184,6 @@ def conduct(
                 stop()
     terminal.clear()
     return _finish(task, terminal, lines, as_json=as_json, out=out or sys.stdout)
-
-
-def write_json(value: object, out: TextIO) -> None:
-    """One JSON object on a line."""
-    out.write(msgspec.json.encode(value).decode() + "\n")
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -251,12 +248,13 @@ def _finish(
     out: TextIO,
 ) -> int:
     error, experiment = task.error, task.result
-    if isinstance(error, StoppedError):
-        terminal.say("Stopped before anything was measured.")
-        return STOPPED_STATUS
     if isinstance(error, SENTENCES):
-        terminal.say(str(error))
-        return 1
+        is_stop = isinstance(error, StoppedError)
+        sentence = "Stopped before anything was measured." if is_stop else str(error)
+        terminal.say(sentence)
+        if as_json:
+            write_json({"error": sentence}, out)
+        return STOPPED_STATUS if is_stop else 1
     if error is not None:
         raise error
     if experiment is None:

@@ -1,8 +1,8 @@
-"""One number of simulated users in figures. Pure."""
+"""One load of simulated users (so many of them, or so many requests a second) in figures. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,9 @@ from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.metrics.definitions import percentile
 
 USERS = "users"
+RATE = "offered_req_s"
+"""Requests per second that arrive; in an open loop in place of ``USERS``."""
+
 QUEUE = "queue_s"
 QUEUE_SHARE = "queue_of_ttft_share"
 KEPT = "kept_requests"
@@ -39,52 +42,59 @@ DEFINITIONS: dict[str, str] = {
     ),
     "Queue": (
         "Time a request waited for a slot, its template and tokens included: the median, and the "
-        "part of all TTFT together that was such waiting."
+        "part of all TTFT together that was such waiting. Of several runs, the mean of theirs."
     ),
 }
 """What figures mean that only simulated users have."""
 
 
 def users_cell(
-    base: Cell,
-    name: str,
-    workload: Workload,
-    runs: Sequence[Measured],
-    effective: EffectiveConfig,
-) -> tuple[Cell, Proportion | None]:
-    """The cell of one number of users, and how many of its requests kept the limits.
+    before: Cell, name: str, workload: Workload, run: Measured, effective: EffectiveConfig
+) -> Cell:
+    """The cell of one load with one more run.
 
     Args:
-        base: With the configuration.
+        before: With the configuration, and the runs of this load so far.
         name: What it is called.
-        workload: What was played, with that number of users.
-        runs: All runs of it, at least one.
+        workload: What was played, at that load.
+        run: The run.
         effective: What the engine made of the configuration.
-
-    Returns:
-        The cell; and what was kept, None for a workload without limits.
     """
-    parts = [steady_part(run.record, workload) for run in runs]
-    figures = [_steady_figures(part, run, workload) for part, run in zip(parts, runs, strict=True)]
-    kept = _kept(figures)
-    extra = dict(base.extra)
-    if workload.rate_req_s is None:
-        extra[USERS] = float(workload.users)
-    extra |= _queueing([request for part in parts for request in part.requests])
-    if kept is not None:
-        extra |= {KEPT: float(kept.count), JUDGED: float(kept.of)}
-    notes = [
-        *sharing_remarks(workload, effective.slots, effective.ctx_total_tok), request_note(runs),
-    ]  # fmt: skip
-    cell = msgspec.structs.replace(
-        base,
+    part = steady_part(run.record, workload)
+    figures = _steady_figures(part, run, workload)
+    count = len(before.runs)
+    extra = dict(before.extra) | load_of(workload)
+    for key, value in _queueing(part.requests).items():
+        extra[key] = (extra.get(key, value) * count + value) / (count + 1)
+    if figures.kept_share is not None:
+        judged = figures.requests + figures.failed
+        extra[KEPT] = extra.get(KEPT, 0.0) + round(figures.kept_share * judged)
+        extra[JUDGED] = extra.get(JUDGED, 0.0) + judged
+    notes = list(before.notes)
+    if not count:
+        notes += sharing_remarks(workload, effective.slots, effective.ctx_total_tok)
+    if note := request_note([run]):
+        notes.append(f"Run {count + 1}: {note}" if count else note)
+    return msgspec.structs.replace(
+        before,
         name=name,
-        runs=tuple(figures),
-        disturbed=tuple(run.disturbed for run in runs),
+        runs=(*before.runs, figures),
+        disturbed=(*before.disturbed, run.disturbed),
         extra=extra,
-        notes=tuple(note for note in notes if note),
+        notes=tuple(notes),
     )
-    return cell, kept
+
+
+def load_of(workload: Workload) -> dict[str, float]:
+    """How many users there are, or how many requests a second arrive, by its name."""
+    if workload.rate_req_s is not None:
+        return {RATE: workload.rate_req_s}
+    return {USERS: float(workload.users)}
+
+
+def cell_load(extra: Mapping[str, float]) -> float | None:
+    """The load that a cell of simulated users was measured at; None if it is no such cell."""
+    return extra.get(USERS, extra.get(RATE))
 
 
 def long_prompt_cell(base: Cell, name: str, workload: Workload, run: Measured) -> Cell:
@@ -98,8 +108,8 @@ def long_prompt_cell(base: Cell, name: str, workload: Workload, run: Measured) -
     """
     short, _ = parted(run.record)
     effect = effect_of(run.record)
-    told = {
-        USERS: float(workload.users),
+    told: dict[str, float | None] = {
+        **load_of(workload),
         LONG_P99: effect.reading_p99_s,
         OTHER_P99: effect.other_p99_s,
         LONG_GAPS: float(effect.reading_gaps),
@@ -134,17 +144,6 @@ def _steady_figures(part: RunRecord, run: Measured, workload: Workload) -> Figur
     return msgspec.structs.replace(
         figures_of(part, workload), prefill_tok_s=run.figures.prefill_tok_s
     )
-
-
-def _kept(figures: Sequence[Figures]) -> Proportion | None:
-    known = [run for run in figures if run.kept_share is not None]
-    if not known:
-        return None
-    kept = Proportion(0, 0)
-    for run in known:
-        judged = run.requests + run.failed
-        kept += Proportion(round((run.kept_share or 0.0) * judged), judged)
-    return kept
 
 
 def _queueing(requests: Sequence[RequestRecord]) -> dict[str, float]:

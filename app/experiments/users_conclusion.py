@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE
 from app.experiments.proportion import Proportion
-from app.experiments.tables import value_text
+from app.experiments.proportion_words import percent_text, requests_text, share_text
+from app.experiments.rates_conclusion import rates_answer
+from app.experiments.scales import value_text
 from app.experiments.users_cell import (
     LONG_GAPS,
     LONG_P99,
@@ -23,27 +25,31 @@ from app.experiments.users_cell import (
 from app.experiments.users_plan import UsersPlan
 from app.experiments.users_search import Goal, Standing, Tried, edge_of
 from app.experiments.workload import Workload
+from app.experiments.workload_words import limits_text
 
 _TTFT, _TPOT = BY_FIGURE["ttft_s"], BY_FIGURE["tpot_s"]
 _HUNDRED = 100
 
 
 def concluded(
-    experiment: Experiment, plan: UsersPlan, tried: Tried, *, is_spent: bool
+    experiment: Experiment, plan: UsersPlan, tried: Mapping[float, Proportion], *, is_spent: bool
 ) -> Experiment:
     """``experiment`` with its sentences, whatever of it is measured.
 
     Args:
         experiment: With its cells.
         plan: What was asked.
-        tried: Requests that kept the limits, by the number of users; empty without limits.
+        tried: Requests that kept the limits, by the load; empty without limits.
         is_spent: Whether the time was over before all was measured.
     """
     sentences = []
     if is_spent:
         sentences.append(f"The time of {plan.seconds:,.0f} s was over before all was measured.")
-    if tried and plan.workload.rate_req_s is None:
-        sentences += answer(plan, tried, experiment.cells)
+    if tried and plan.is_open:
+        sentences += rates_answer(plan.goal, limits_text(plan.workload), tried)
+    elif tried:
+        numbers = {round(load): kept for load, kept in tried.items()}
+        sentences += answer(plan, numbers, experiment.cells)
     sentences += long_prompt_sentences(experiment)
     return msgspec.structs.replace(experiment, conclusion=tuple(sentences))
 
@@ -68,16 +74,6 @@ def answer(plan: UsersPlan, tried: Tried, cells: tuple[Cell, ...]) -> list[str]:
         range_text = f"{first:,}" if first == last else f"{first:,} to {last:,}"
         sentences.append(f"{range_text} users were not tried.")
     return sentences
-
-
-def limits_text(workload: Workload) -> str:
-    """``TTFT ≤ 2 s and TPOT ≤ 80 ms``."""
-    told = [
-        f"{name} ≤ {_plain_time(limit_s)}"
-        for name, limit_s in (("TTFT", workload.ttft_slo_s), ("TPOT", workload.tpot_slo_s))
-        if limit_s is not None
-    ]
-    return " and ".join(told)
 
 
 def long_prompt_sentences(experiment: Experiment) -> list[str]:
@@ -116,26 +112,26 @@ class _Said:
         self._goal = goal
         self._limits = limits
         self._tried = tried
-        self._asked = f"{self._limits} in {_percent(goal.share)} of requests"
+        self._asked = f"{self._limits} in {percent_text(goal.share)} of requests"
 
     def none(self, users: int) -> str:
         kept = self._tried[users]
         if self._goal.standing(kept) is Standing.FAILS:
             who = "Not even one user keeps" if users == 1 else f"{_count(users)} do not keep"
-            return f"{who} {self._asked} ({_share_text(kept)})."
+            return f"{who} {self._asked} ({share_text(kept)})."
         return (
             f"Whether {'even one user keeps' if users == 1 else f'{_count(users)} keep'} "
-            f"{self._asked} is not told by {_requests(kept)} ({_share_text(kept)})."
+            f"{self._asked} is not told by {requests_text(kept)} ({share_text(kept)})."
         )
 
     def all_up_to(self, users: int) -> str:
         kept = self._tried[users]
         if self._goal.standing(kept) is Standing.KEEPS:
             verb = "keeps" if users == 1 else "keep"
-            return f"{_count(users)} {verb} {self._asked} ({_share_text(kept)})."
+            return f"{_count(users)} {verb} {self._asked} ({share_text(kept)})."
         return (
-            f"{_count(users)} kept {self._limits} in {_share_text(kept)} of {_requests(kept)}, "
-            f"which does not tell whether they do in {_percent(self._goal.share)}."
+            f"{_count(users)} kept {self._limits} in {share_text(kept)} of {requests_text(kept)}, "
+            f"which does not tell whether they do in {percent_text(self._goal.share)}."
         )
 
     def edge(self, keeps: int, fails: int) -> str:
@@ -146,24 +142,24 @@ class _Said:
         is_bad = self._goal.standing(bad) is Standing.FAILS
         if is_good and is_bad:
             return (
-                f"{_count(keeps)} {verb} {self._asked} ({_share_text(good)}); {fails:,} do not "
-                f"({_share_text(bad)})."
+                f"{_count(keeps)} {verb} {self._asked} ({share_text(good)}); {fails:,} do not "
+                f"({share_text(bad)})."
             )
         if is_good:
             return (
                 f"{_either(keeps, fails)} users: {keeps:,} {verb} {self._asked} "
-                f"({_share_text(good)}); whether {fails:,} do is not told by {_requests(bad)} "
-                f"({_share_text(bad)})."
+                f"({share_text(good)}); whether {fails:,} do is not told by {requests_text(bad)} "
+                f"({share_text(bad)})."
             )
         if is_bad:
             return (
                 f"At most {_count(keeps)}: whether {keeps:,} {verb} {self._asked} is not told by "
-                f"{_requests(good)} ({_share_text(good)}); {fails:,} do not ({_share_text(bad)})."
+                f"{requests_text(good)} ({share_text(good)}); {fails:,} do not ({share_text(bad)})."
             )
         return (
-            f"{_either(keeps, fails)} users, not told apart by {_requests(good)} and "
-            f"{_requests(bad)}: {keeps:,} kept {self._limits} in {_share_text(good)}, {fails:,} in "
-            f"{_share_text(bad)}; asked for were {_percent(self._goal.share)}."
+            f"{_either(keeps, fails)} users, not told apart by {requests_text(good)} and "
+            f"{requests_text(bad)}: {keeps:,} kept {self._limits} in {share_text(good)}, {fails:,} "
+            f"in {share_text(bad)}; asked for were {percent_text(self._goal.share)}."
         )
 
 
@@ -187,28 +183,8 @@ def _why(workload: Workload, users: int, cells: tuple[Cell, ...]) -> str:
     return f"For {who}, the medians keep the limits, but too many requests are slower."
 
 
-def _share_text(kept: Proportion) -> str:
-    """``88 %, between 80 and 94 %``: the interval is rounded so that it does not get smaller."""
-    low, high = math.floor(kept.low * _HUNDRED), math.ceil(kept.high * _HUNDRED)
-    return f"{_percent(kept.share)}, between {low} and {high} %"
-
-
-def _percent(share: float) -> str:
-    # A share that is not all must not be told as if it were.
-    percent = share * _HUNDRED
-    return f"{min(percent, 99.9):.3g} %" if percent < _HUNDRED else "100 %"
-
-
-def _plain_time(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1e3:g} ms"
-
-
 def _count(users: int) -> str:
     return "1 user" if users == 1 else f"{users:,} users"
-
-
-def _requests(kept: Proportion) -> str:
-    return "1 request" if kept.of == 1 else f"{kept.of:,} requests"
 
 
 def _either(keeps: int, fails: int) -> str:

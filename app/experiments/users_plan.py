@@ -1,4 +1,4 @@
-"""What is asked of simulated users: how many of them, or how many at most. Pure."""
+"""What is asked of simulated users: how many, how often, or how many at most. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from app.experiments.long_prompt import long_workload
 from app.experiments.proportion import least_to_show
 from app.experiments.users_search import Goal
-from app.experiments.workload import LIMIT_USERS, Workload
+from app.experiments.workload import LIMIT_RATE_REQ_S, LIMIT_USERS, Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_fit import fit_problem, sharing_remarks
 from engine_bridge.settings.config import EngineConfig
@@ -29,13 +29,16 @@ _LIMIT_REQUESTS = 10_000
 class UsersPlan:
     """What is to be measured.
 
+    A load is a number of users in a closed loop, and requests per second in an open one.
+
     Attributes:
-        workload: What each of them does; its number of users is replaced.
+        workload: What each of them does; its number of users, or its rate, is replaced.
         numbers: Numbers of users to measure; empty for those of the workload.
+        rates: Requests per second to measure, whoever waits; empty for that of the workload.
         is_search: Whether to find the largest number that keeps the workload's limits.
         share: Share of requests that must keep them, 0.5 to 0.99.
         most: No larger number is tried in a search, 1 to 10,000.
-        requests: Requests by which a number is judged, 1 to 10,000; None takes 40, or in a search
+        requests: Requests by which a load is judged, 1 to 10,000; None takes 40, or in a search
             as few as can show the share.
         seconds: Begin no probe after so long, above 0.
         long_prompt_tok: Tokens of long prompts that arrive among the chats at the end; 0 for none.
@@ -43,6 +46,7 @@ class UsersPlan:
 
     workload: Workload
     numbers: tuple[int, ...] = ()
+    rates: tuple[float, ...] = ()
     is_search: bool = False
     share: float = USUAL_SHARE
     most: int = USUAL_MOST
@@ -51,10 +55,17 @@ class UsersPlan:
     long_prompt_tok: int = 0
 
     @property
-    def loads(self) -> tuple[int, ...]:
-        """Numbers of users to measure, each once, smallest first; none in a search."""
+    def is_open(self) -> bool:
+        """Whether requests arrive at a rate, whoever waits."""
+        return bool(self.rates) or self.workload.rate_req_s is not None
+
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """What is measured, each once, smallest first; nothing that is known in a search."""
         if self.is_search:
             return ()
+        if self.is_open:
+            return tuple(sorted(set(self.rates))) or (self.workload.rate_req_s or 0.0,)
         return tuple(sorted(set(self.numbers))) or (self.workload.users,)
 
     @property
@@ -73,28 +84,29 @@ class UsersPlan:
         if self.is_search:
             return "how many users"
         first, last = self.loads[0], self.loads[-1]
-        return self.words(first) if first == last else f"{first:,} to {last:,} users"
+        if first == last:
+            return self.words(first)
+        return f"{first:g} to {self.words(last)}"
 
-    def words(self, users: int) -> str:
+    def words(self, load: float) -> str:
         """What a cell is called: ``4 users``, or ``2 req/s`` in an open loop."""
-        if self.workload.rate_req_s is not None:
-            return f"{self.workload.rate_req_s:g} req/s"
-        return "1 user" if users == 1 else f"{users:,} users"
+        if self.is_open:
+            return f"{load:g} req/s"
+        return "1 user" if load == 1 else f"{load:,.0f} users"
 
-    def workload_for(self, users: int) -> Workload:
+    def workload_for(self, load: float) -> Workload:
         """The workload of one run: whole conversations, enough for what is judged of them."""
         judged = self.goal.look if self.is_search else self.requests or USUAL_REQUESTS
         turns = self.workload.turns
-        if self.workload.rate_req_s is not None:
+        if self.is_open:
             wanted = max(judged, self.workload.requests)
-            return self.workload_with(users, math.ceil(wanted / turns) * turns)
+            return msgspec.structs.replace(
+                self.workload, rate_req_s=load, requests=math.ceil(wanted / turns) * turns
+            )
         # The first conversation of each is thrown away, and about a request when others leave.
+        users = round(load)
         each = 1 + math.ceil((math.ceil(judged / users) + 1) / turns)
-        return self.workload_with(users, users * each * turns)
-
-    def workload_with(self, users: int, requests: int) -> Workload:
-        """The workload with other counts."""
-        return msgspec.structs.replace(self.workload, users=users, requests=requests)
+        return msgspec.structs.replace(self.workload, users=users, requests=users * each * turns)
 
     def refuse_impossible(self, config: EngineConfig) -> None:
         """Refuse what cannot be measured, as far as that is known without an engine.
@@ -107,7 +119,7 @@ class UsersPlan:
         self._refuse_wrong_numbers()
         if not self.seconds > 0:
             raise DomainError(f"Users need time; got {self.seconds:g} seconds.")
-        if self.workload.rate_req_s is not None and (self.numbers or self.is_search):
+        if self.is_open and (self.numbers or self.is_search):
             raise DomainError(
                 "With rate_req_s requests arrive whoever waits, so there is no number of users. "
                 "Leave out --users and --find, or set rate_req_s=none."
@@ -117,7 +129,8 @@ class UsersPlan:
                 "There is no limit to keep, so any number of users keeps it. Set ttft_slo_s or "
                 "tpot_slo_s with --set-workload."
             )
-        self.workload_for(self._largest).check()
+        for load in self.loads or (self._largest,):
+            self.workload_for(load).check()
         if self.long_prompt_tok:
             long_workload(self.workload, self.long_prompt_tok).check()
         self.refuse_too_long(config.slot_cap_tok)
@@ -144,7 +157,7 @@ class UsersPlan:
             )
 
     def remarks(self, config: EngineConfig) -> tuple[str, ...]:
-        """What is to be expected of the largest number on ``config``, said before it is tried."""
+        """What is to be expected of the largest load on ``config``, said before it is tried."""
         largest = self.workload_for(self._largest)
         remarks = sharing_remarks(largest, config.slots, config.pool_tok)
         if self.is_search and self.most > config.slots:
@@ -158,7 +171,7 @@ class UsersPlan:
         return remarks
 
     @property
-    def _largest(self) -> int:
+    def _largest(self) -> float:
         return self.most if self.is_search else self.loads[-1]
 
     def _refuse_wrong_numbers(self) -> None:
@@ -169,6 +182,12 @@ class UsersPlan:
         ):
             if not 1 <= value <= limit:
                 raise DomainError(f"{name} takes 1 to {limit:,}; got {value:,}.")
+        for rate in self.rates:
+            if not 0 < rate <= LIMIT_RATE_REQ_S:
+                raise DomainError(
+                    f"--rates takes requests per second, above 0 and at most "
+                    f"{LIMIT_RATE_REQ_S:,.0f}; got {rate:g}."
+                )
         low, high = _SHARES
         if not low <= self.share <= high:
             raise DomainError(f"--share takes {low:g} to {high:g}; got {self.share:g}.")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeVar
 
 from app.experiments.proportion import Proportion
 
@@ -56,16 +57,20 @@ class Goal:
 Tried = Mapping[int, Proportion]
 """Requests that kept the limits, by the number of users."""
 
+LoadT = TypeVar("LoadT", int, float)
 
-def edge_of(tried: Tried, goal: Goal) -> tuple[int, int | None]:
-    """The largest number that seems to keep the limits, 0 for none, and the first that seems not.
+
+def edge_of(
+    tried: Mapping[LoadT, Proportion], goal: Goal
+) -> tuple[LoadT | Literal[0], LoadT | None]:
+    """The largest load that seems to keep the limits, 0 for none, and the first that seems not.
 
     None where all that were tried seem to keep them.
     """
-    failing = [users for users, kept in tried.items() if kept.share < goal.share]
+    failing = [load for load, kept in tried.items() if kept.share < goal.share]
     fails = min(failing, default=None)
-    keeping = [users for users in tried if fails is None or users < fails]
-    return max(keeping, default=0), fails
+    keeping = [load for load in tried if fails is None or load < fails]
+    return (max(keeping) if keeping else 0), fails
 
 
 def next_users(tried: Tried, goal: Goal) -> int | None:

@@ -1,4 +1,4 @@
-"""Simulated users as text: a line for each number of them, the curve as a table. Pure."""
+"""Simulated users as text: a line for each number of them or rate, the curve as a table. Pure."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ from app.experiments.experiment import Cell, Experiment
 from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, Measure, Unit
 from app.experiments.proportion import Proportion
+from app.experiments.scales import NO_VALUE, Scale, cell_values, common_scale, scale_of
 from app.experiments.spread import summary
+from app.experiments.subject_text import kept_workload, subject_lines
 from app.experiments.tables import (
     DISTURBED,
-    NO_VALUE,
-    Scale,
-    cell_values,
-    common_scale,
     definition_lines,
     disturbance_lines,
-    scale_of,
-    subject_lines,
-    text_table,
-    wrapped,
+    keys_of,
+    limits_lines,
 )
+from app.experiments.text_layout import text_table, wrapped
 from app.experiments.users_cell import (
     DEFINITIONS,
     LONG_PROMPTS,
     QUEUE,
     QUEUE_SHARE,
+    RATE,
     USERS,
     kept_of,
 )
-from app.experiments.workload import Material, Workload
+from app.experiments.workload import Material
 from app.experiments.workload_words import summary as workload_summary
 
 # Title of the column by the figure; units stand in a line below, or nothing would fit.
@@ -59,7 +57,8 @@ def users_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     curve = [cell for cell in cells if LONG_PROMPTS not in cell.extra]
     parts = [[experiment.title] if experiment.title else []]
     if curve:
-        parts.append(_table(curve))
+        limits = limits_lines(experiment, keys_of(curve))
+        parts.append([*_table(curve), *(["", *limits] if limits else [])])
     parts.append([line for said in experiment.conclusion for line in wrapped(said)])
     parts.append(disturbance_lines(cells))
     parts.append(_notes(cells))
@@ -104,13 +103,12 @@ def _table(cells: Sequence[Cell]) -> list[str]:
 
 def _name_column(cells: Sequence[Cell]) -> tuple[str, str, list[str]]:
     marks = [f" {DISTURBED}" * any(cell.disturbed) for cell in cells]
-    users = [cell.extra.get(USERS) for cell in cells]
-    names = [
-        cell.name if count is None else f"{count:,.0f}"
-        for cell, count in zip(cells, users, strict=True)
-    ]
-    title = "" if None in users else "users"
-    return title, "", [name + mark for name, mark in zip(names, marks, strict=True)]
+    title, unit, names = "", "", [cell.name for cell in cells]
+    for key, of_key, unit_of_key in ((USERS, "users", ""), (RATE, "rate", "req/s")):
+        if all(key in cell.extra for cell in cells):
+            title, unit = of_key, unit_of_key
+            names = [f"{cell.extra[key]:,g}" for cell in cells]
+    return title, unit, [name + mark for name, mark in zip(names, marks, strict=True)]
 
 
 def _short(scale: Scale) -> Scale:
@@ -165,11 +163,8 @@ def _explained() -> list[str]:
 
 def _workload(experiment: Experiment) -> list[str]:
     """What each user did: how many there were, and how often they asked, the table says."""
-    try:
-        workload = msgspec.json.decode(experiment.workload, type=Workload)
-    except msgspec.DecodeError:
-        return []
-    if workload.material is Material.CONVERSATION:  # its words are not kept
+    workload = kept_workload(experiment)
+    if workload is None or workload.material is Material.CONVERSATION:  # its words are not kept
         return []
     return wrapped(workload_summary(workload, counts=False), mark="workload   ")
 

@@ -96,6 +96,16 @@ def summary(workload: Workload, *, counts: bool = True) -> str:
     return f"{workload.name}: {', '.join(parts)}"
 
 
+def limits_text(workload: Workload) -> str:
+    """What a good request keeps: ``TTFT ≤ 2 s and TPOT ≤ 80 ms``; empty without limits."""
+    told = [
+        f"{name} ≤ {_plain_time(limit_s)}"
+        for name, limit_s in (("TTFT", workload.ttft_slo_s), ("TPOT", workload.tpot_slo_s))
+        if limit_s is not None
+    ]
+    return " and ".join(told)
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -104,6 +114,10 @@ def _arrival(workload: Workload, *, counts: bool) -> str:
         return f"{workload.rate_req_s:g} requests a second (Poisson)"
     users = _count(workload.users, "user") if counts else "users"
     return f"{users} with pauses of {workload.think_s:g} s" if workload.think_s else users
+
+
+def _plain_time(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1e3:g} ms"
 
 
 def _count(count: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,38 @@ def test_that_two_settings_are_compared_in_a_sentence(
         words in done.stdout for words in ("total throughput (", "No difference in", "too few")
     )
     assert "Traceback" not in done.stderr
+
+
+def test_that_a_comparison_that_was_killed_is_gone_on_with_by_its_key(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    asked = ("--a", "slots=1", "--b", "slots=2", "--pairs", "4", "--json")
+    process = subprocess.Popen(
+        words("compare", tiny_chat_path, *asked), cwd=_ROOT, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "Pair 3 of at most 4" in line:
+            break
+    process.kill()
+    process.communicate()
+    cut = kept_one(environment)
+    assert cut.state is State.CUT
+    # What was announced had been written.
+    assert min(len(cell.runs) for cell in cut.cells) == 2
+
+    done = typed(environment, "compare", tiny_chat_path, *asked, "--resume", cut.key)
+    assert done.returncode == 0, done.stderr
+    whole = msgspec.json.decode(done.stdout, type=Experiment)
+    assert (whole.key, whole.state) == (cut.key, State.DONE)
+    for cell, before in zip(whole.cells, cut.cells, strict=True):
+        assert len(cell.runs) == 4
+        assert cell.runs[:2] == before.runs[:2]
+    assert kept_one(environment) == whole
+    refused = typed(
+        environment, "compare", tiny_chat_path, "--a", "slots=1", "--b", "slots=4", "--json",
+        "--resume", cut.key,
+    )  # fmt: skip
+    assert refused.returncode == 1
+    assert "measured other combinations" in json.loads(refused.stdout)["error"]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
-from app.experiments.users_cell import JUDGED, KEPT, LONG_P99, OTHER_P99, QUEUE
+from app.experiments.users_cell import JUDGED, KEPT, LONG_P99, OTHER_P99, QUEUE, RATE
 from tests.engine.typed import kept_one
 
 pytestmark = pytest.mark.engine
@@ -86,3 +86,32 @@ def test_that_a_search_that_is_stopped_says_how_far_it_came_and_is_kept(
     assert [cell.name for cell in experiment.cells][:2] == ["1 user", "2 users"]
     assert experiment.conclusion[0] in " ".join(out.split())
     assert experiment.conclusion[-1].endswith("were not tried.")
+
+
+def test_that_rates_are_a_curve_that_was_killed_and_is_gone_on_with_by_its_key(
+    tiny_chat_path: Path, environment: dict[str, str]
+) -> None:
+    asked = ("--set-workload", "ttft_slo_s=60", "--rates", "20,40", "--requests", "10", "--json")
+    process = subprocess.Popen(
+        words(tiny_chat_path, *asked), cwd=_ROOT, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "40 req/s" in line and "Planned" not in line:
+            break
+    process.kill()
+    process.communicate()
+    cut = kept_one(environment)
+    assert (cut.state, [cell.name for cell in cut.cells]) == (State.CUT, ["20 req/s"])
+
+    done = typed(environment, tiny_chat_path, *asked, "--resume", cut.key)
+    assert done.returncode == 0, done.stderr
+    assert "Planned: 1 run (40 req/s) of 10 requests" in done.stderr
+    whole = msgspec.json.decode(done.stdout, type=Experiment)
+    assert (whole.key, whole.state) == (cut.key, State.DONE)
+    assert [cell.extra[RATE] for cell in whole.cells] == [20.0, 40.0]
+    assert whole.cells[0] == cut.cells[0]
+    assert all(cell.extra[JUDGED] == cell.extra[KEPT] == 10 for cell in whole.cells)
+    assert whole.conclusion[0].startswith("Whether 40 req/s keep TTFT ≤ 60 s in 95 % of requests")
+    assert kept_one(environment) == whole

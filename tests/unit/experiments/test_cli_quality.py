@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import pytest
 
+from app.cli import main
 from app.experiments import cli_quality
 from app.experiments.quality import QualityAsked
 from app.experiments.workload_error import WorkloadError
+from engine_bridge.gguf_file import read_model_facts
 from engine_bridge.settings.domain import DomainError
+from tests.tiny_model import write_tiny_llama
 
 
 @pytest.fixture
@@ -83,3 +87,48 @@ def test_that_a_context_that_no_engine_has_is_refused_before_one_is_started(
     with pytest.raises(DomainError, match=r"100,000,000 is outside"):
         asked(text, option, "100000000")
     assert asked(text, option, "64").candidates  # little is for the engine to judge
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--chunks", "0"], "--chunks takes 1 to 100,000 chunks; got 0."),
+        (["--chunks", "-3"], "--chunks takes 1 to 100,000 chunks; got -3."),
+        (["--ctx", "32"], "--ctx takes at least 64 tokens; got 32."),
+        (["--recall", "--facts", "0"], "--recall asks for facts; got --facts 0."),
+        (["--recall", "--facts", "101"], "--facts takes 1 to 100 facts; got 101."),
+        (["--recall", "--recall-ctx", "0"], "--recall-ctx takes at least 64 tokens; got 0."),
+        (["--candidate", "q8_0", "--candidate", "q8_0/q8_0"], "is named twice."),
+        (["--candidate", "q9_0"], "q9_0"),
+        (["--set", "flash_attn=off", "--candidate", "q8_0"], "needs flash attention"),
+        (["--set", "slots=0"], "0 is outside 1 to 256"),
+        (["--text", "/no/such.txt"], "There is no file such.txt."),
+    ],
+)
+def test_that_wrong_words_are_told_before_a_model_is_read(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # There is no such file, and nothing is said of it.
+    assert main(["quality", "/no/such-model.gguf", *words]) == 1
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "such-model" not in printed.err
+    assert printed.out == ""
+
+
+def test_that_a_model_that_does_not_do_is_told_by_its_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_tiny_llama(tmp_path / "tiny.gguf")
+    trained_tok = read_model_facts(model).ctx_train_tok
+    assert main(["quality", str(model), "--ctx", str(trained_tok + 256), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)["error"]
+    assert f"was trained for {trained_tok:,} tokens" in said
+
+
+def test_that_the_plan_alone_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write_tiny_llama(tmp_path / "tiny.gguf")
+    assert main(["quality", str(model), "--plan"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Planned: 2 candidates beside f16, at most 20 chunks of 512 tokens")
+    assert said.err == ""

@@ -6,9 +6,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from app.experiments.compare import Comparison, begun, compare
+from app.experiments.compare_resume import resumed
 from app.experiments.experiment import Experiment, Figures, Kind, State
 from app.experiments.measures import BY_FIGURE
 from app.experiments.measuring import Measured
@@ -26,6 +28,7 @@ from tests.unit.experiments.test_sweep import SpoiltRunner
 _A = EngineConfig(model_path="/m.gguf", slots=2, threads=1)
 _B = EngineConfig(model_path="/m.gguf", slots=2, threads=2)
 _TPOT = BY_FIGURE["tpot_s"]
+_NAMES = ("threads=1", "threads=2")
 
 
 def noisy(first_s: float, second_s: float, noise: float = 0.02) -> Callable[..., FakeEngine]:
@@ -238,3 +241,73 @@ def test_that_other_figures_are_told_beside_the_one_that_decides() -> None:
     beside = [plain(one) for one in experiment.conclusion[2:]]
     assert any(one.startswith("B is 100 % larger than A in memory") for one in beside)
     assert any("in total throughput" in one for one in beside)
+
+
+# --- Going on ---------------------------------------------------------------------------------
+
+
+def gone_on(kept: Experiment, port: FakePort, *, pairs: int = 12) -> Experiment:
+    asked = Comparison(_A, _B, _TPOT, pairs, 1e6)
+    experiment = resumed(kept, asked, SUBJECT, SMALL, _NAMES)
+    return compare(
+        port, asked, small_runner(), Listener(), experiment, clock=lambda: port.now_ns / 1e9
+    )
+
+
+@pytest.mark.parametrize("part", range(1, 9))
+def test_that_a_comparison_stopped_after_any_part_comes_to_the_same_when_gone_on_with(
+    part: int,
+) -> None:
+    whole = compared(noisy(0.03, 0.02, 0.0))
+    assert len(whole.cells[0].runs) == 4
+    port = FakePort(noisy(0.03, 0.02, 0.0))
+    stopped = compared(port=port, listener=Listener(port.stop, part))
+    cut = msgspec.json.decode(msgspec.json.encode(stopped), type=Experiment)
+    finished = gone_on(
+        msgspec.structs.replace(cut, state=State.CUT), FakePort(noisy(0.03, 0.02, 0.0))
+    )
+    assert finished == whole
+
+
+def test_that_a_pair_of_which_only_one_was_run_is_run_anew() -> None:
+    port = FakePort(noisy(0.03, 0.02, 0.0))
+    stopped = compared(port=port, listener=Listener(port.stop, 3))
+    assert [len(cell.runs) for cell in stopped.cells] == [1, 2]
+    again = FakePort(noisy(0.03, 0.02, 0.0))
+    gone_on(stopped, again)
+    # B A of the second pair, then A B, and B A of the fourth.
+    assert [config.threads for config in again.applied] == [2, 1, 2, 1]
+
+
+def test_that_one_that_was_clear_is_not_measured_again() -> None:
+    done = compared(noisy(0.03, 0.02, 0.0))
+    port = FakePort(noisy(0.03, 0.02, 0.0))
+    assert gone_on(done, port) == done
+    assert port.applied == []
+
+
+def test_that_more_pairs_than_before_go_on_where_the_others_ended() -> None:
+    short = compared(noisy(0.02, 0.02, 0.10), pairs=4)
+    longer = gone_on(short, FakePort(noisy(0.02, 0.02, 0.10)), pairs=6)
+    assert [len(cell.runs) for cell in longer.cells] == [6, 6]
+    assert [cell.runs[:4] for cell in longer.cells] == [cell.runs for cell in short.cells]
+    assert "6 pairs" in longer.conclusion[1]
+
+
+def test_that_what_does_not_belong_to_it_is_refused() -> None:
+    kept = compared(noisy(0.03, 0.02, 0.0))
+    asked = Comparison(_A, _B, _TPOT)
+    with pytest.raises(DomainError, match="other combinations: A: threads=1; B: threads=2"):
+        resumed(kept, asked, SUBJECT, SMALL, ("threads=1", "threads=3"))
+    other = replace(asked, first=EngineConfig(model_path="/m.gguf", slots=4, threads=1))
+    with pytest.raises(DomainError, match="--a, --b and --set"):
+        resumed(kept, other, SUBJECT, SMALL, _NAMES)
+    with pytest.raises(DomainError, match="another workload"):
+        resumed(kept, asked, SUBJECT, msgspec.structs.replace(SMALL, requests=6), _NAMES)
+    with pytest.raises(DomainError, match="another model: its file's hash"):
+        resumed(
+            kept, asked, msgspec.structs.replace(SUBJECT, model_sha256="cd" * 32), SMALL, _NAMES
+        )
+    sweep = msgspec.structs.replace(kept, kind=Kind.SWEEP)
+    with pytest.raises(DomainError, match="is no comparison but a sweep"):
+        resumed(sweep, asked, SUBJECT, SMALL, _NAMES)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.experiments.experiment import Cell
-from app.experiments.measures import BY_FIGURE
+from app.experiments.measures import ALLOCATED, BY_FIGURE
 from app.experiments.ranking import pareto_of, ranking_of
 from tests.unit.experiments.made_up import cell_of
 
@@ -95,6 +95,22 @@ def test_that_cells_are_worth_a_choice_unless_another_beats_them_in_everything()
 def test_that_a_page_of_memory_is_no_choice() -> None:
     cells = [speeds("a", 30, 30, 1e9), speeds("b", 30, 30, 1e9 + 4096)]
     assert pareto_of(cells) == (0, 1)
+
+
+def allocating(cell: Cell, size_bytes: float) -> Cell:
+    return msgspec.structs.replace(cell, extra={ALLOCATED: size_bytes})
+
+
+def test_that_memory_is_what_the_engine_allocated_and_not_what_a_run_was_seen_to_own() -> None:
+    # What the process owned differs by chance, and says the opposite.
+    cells = [
+        allocating(speeds("half the cache", 30, 30, 1.2e9), 0.5e9),
+        allocating(speeds("the whole cache", 30, 30, 1.0e9), 1.0e9),
+        allocating(speeds("a page more", 30, 30, 1.3e9), 0.5e9 + 4096),
+    ]
+    assert pareto_of(cells) == (0, 2)
+    # Of one that said nothing nothing is known, so all are judged by what they owned.
+    assert pareto_of([*cells[:2], speeds("silent", 30, 30, 0.9e9)]) == (2,)
 
 
 def test_that_without_memory_the_speeds_alone_decide() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from app.experiments.experiment import Cell, Experiment, Figures, Kind, State, Subject
@@ -20,6 +21,8 @@ from app.experiments.tables import (
     value_text,
     wrapped,
 )
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_file import kept_json
 
 _NOISE = "Other programs used 30% of the processor: 0.6 of 2 cores on average."
 
@@ -217,3 +220,39 @@ def test_that_a_run_fits_in_a_line() -> None:
     assert figures_line(figures(total_tok_s=None)) == (
         "TTFT 123.4 ms · TPOT 11.11 ms · memory 1.500 GiB"
     )
+
+
+# --- Limits --------------------------------------------------------------------------------
+
+
+def limited(**limits: float) -> str:
+    """A workload with these limits, as it is kept."""
+    workload = Workload(name="toy", material=Material.PROSE)
+    return kept_json(msgspec.structs.replace(workload, **limits))
+
+
+def test_that_goodput_is_told_with_the_limits_that_it_is_counted_by() -> None:
+    run = figures(goodput_req_s=0.5, kept_share=0.9)
+    lines = experiment_lines(
+        experiment(cell(run, run), workload=limited(ttft_slo_s=1.0, tpot_slo_s=0.1))
+    )
+    at = next(number for number, line in enumerate(lines) if line.startswith("Goodput "))
+    assert lines[at + 1] == "  TTFT ≤ 1 s and TPOT ≤ 100 ms"
+    assert max(map(len, lines)) <= WIDTH
+    single = experiment_lines(experiment(cell(run), workload=limited(tpot_slo_s=0.025)))
+    assert "  TPOT ≤ 25 ms" in single
+
+
+def test_that_limits_are_told_below_a_table_of_several_configurations() -> None:
+    run = figures(goodput_req_s=0.5, kept_share=0.9)
+    both = (cell(run, name="a"), cell(run, name="b"))
+    kept = experiment(*both, workload=limited(ttft_slo_s=2.0))
+    lines = experiment_lines(kept, keys=("goodput_req_s", "tpot_s"))
+    assert "Goodput counts requests that kept TTFT ≤ 2 s." in lines
+    assert not any("kept TTFT" in line for line in experiment_lines(kept, keys=("tpot_s",)))
+
+
+def test_that_without_limits_nothing_is_said_of_them() -> None:
+    run = figures()
+    lines = experiment_lines(experiment(cell(run, run), workload=limited()))
+    assert not any("≤" in line for line in lines)

@@ -112,8 +112,11 @@ def test_that_an_error_with_a_sentence_is_told_without_a_traceback(
     def work(_: Reporter) -> Experiment:
         raise error
 
-    done = _Conducted(work, as_json=True)
+    done = _Conducted(work)
     assert (done.status, done.out, done.err) == (status, "", said)
+    told = _Conducted(work, as_json=True)
+    assert (told.status, told.err) == (status, said)
+    assert json.loads(told.out) == {"error": said.removesuffix("\n")}
 
 
 def test_that_a_fault_of_this_program_is_not_hidden() -> None:
@@ -214,6 +217,20 @@ def test_that_a_line_never_reaches_the_last_column(monkeypatch: pytest.MonkeyPat
     stream = _Tty()
     Terminal(stream=stream).progressed(0.5, "x" * 100, None)
     assert max(len(part) for part in stream.getvalue().split("\r")) == 39
+
+
+def test_that_a_terminal_that_was_made_narrower_does_not_scroll(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = _Tty()
+    terminal = Terminal(stream=stream)
+    terminal.progressed(0.5, "x" * 100, None)
+    monkeypatch.setenv("COLUMNS", "20")
+    before = len(stream.getvalue())
+    terminal.progressed(0.6, "y" * 100, None)
+    terminal.clear()
+    assert max(len(part) for part in stream.getvalue()[before:].split("\r")) == 19
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,16 @@ from app.experiments.model_hash import ModelHashes
 from app.experiments.port import StoppedError
 from app.experiments.tables import WIDTH
 from app.experiments.users import simulate_users
-from app.experiments.users_cell import LONG_P99, OTHER_P99, QUEUE, QUEUE_SHARE, USERS, kept_of
+from app.experiments.users_cell import (
+    JUDGED,
+    LONG_P99,
+    OTHER_P99,
+    QUEUE,
+    QUEUE_SHARE,
+    RATE,
+    USERS,
+    kept_of,
+)
 from app.experiments.users_plan import UsersPlan
 from app.experiments.users_table import users_lines
 from app.experiments.workload import Material, Workload
@@ -54,18 +63,20 @@ def simulated(
     listener: Listener | None = None,
     slots: int = 16,
     ctx_tok: int = 2048,
-    ticks_s: float = 0.0,
+    kept: Experiment | None = None,
+    clock: Callable[[], float] | None = None,
 ) -> Experiment:
     config = EngineConfig(model_path=str(model_path), slots=slots, ctx_per_slot_tok=ctx_tok)
-    seconds = itertools.count(0.0, ticks_s)
+    port = port or FakePort(engine or batching(slots))
     return simulate_users(
-        port or FakePort(engine or batching(slots)),
+        port,
         config,
         plan,
         listener or Listener(),
         runner=small_runner(plan.workload),
+        kept=kept,
         hashes=ModelHashes(model_path.with_suffix(".json")),
-        clock=lambda: next(seconds),
+        clock=clock or (lambda: port.now_ns / 1e9),
     )
 
 
@@ -237,9 +248,11 @@ def test_that_a_stop_before_the_first_run_keeps_nothing(model_path: Path) -> Non
 
 
 def test_that_a_budget_ends_a_search_with_what_is_known(model_path: Path) -> None:
-    # The clock is asked once at the start and once before every run but the first.
-    plan = searching(tpot_slo_s=0.0705, think_s=0.0, seconds=25.0)
-    experiment = simulated(model_path, plan, ticks_s=10.0)
+    # Every run takes ten seconds.
+    plan, listener = searching(tpot_slo_s=0.0705, think_s=0.0, seconds=25.0), Listener()
+    experiment = simulated(
+        model_path, plan, listener=listener, clock=lambda: 10.0 * len(listener.kept_ones)
+    )
     assert experiment.state is State.DONE
     assert [cell.name for cell in experiment.cells] == ["1 user", "2 users", "4 users"]
     assert experiment.conclusion[0] == "The time of 25 s was over before all was measured."
@@ -344,3 +357,147 @@ def test_that_without_limits_there_is_no_column_of_what_was_kept(model_path: Pat
     lines = users_lines(experiment)
     assert not any("kept" in line or "goodput" in line for line in lines)
     assert experiment.conclusion == ()
+
+
+# --- Rates ------------------------------------------------------------------------------------
+
+
+def rates(*values: float, requests: int = 20, **limits: float) -> UsersPlan:
+    return UsersPlan(msgspec.structs.replace(CHAT, **limits), rates=values, requests=requests)
+
+
+def test_that_each_rate_is_a_cell_of_the_curve_of_goodput_against_load(model_path: Path) -> None:
+    plan = rates(4.0, 0.5, 1.0, tpot_slo_s=0.0305)
+    experiment = simulated(model_path, plan)
+    assert experiment.title.endswith("toy, 0.5 to 4 req/s")
+    assert [cell.name for cell in experiment.cells] == ["0.5 req/s", "1 req/s", "4 req/s"]
+    assert [cell.extra[RATE] for cell in experiment.cells] == [0.5, 1.0, 4.0]
+    assert not any(USERS in cell.extra for cell in experiment.cells)
+    for cell in experiment.cells:
+        assert cell.extra[JUDGED] == cell.runs[0].requests == 20
+        assert cell.runs[0].failed == 0
+    # Two streams at a time keep the limit; of many that arrive a second more are under way.
+    shares = [cell.runs[0].kept_share or 0.0 for cell in experiment.cells]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1]
+
+
+def test_that_rates_have_an_answer_and_a_column_of_their_own(model_path: Path) -> None:
+    experiment = simulated(model_path, rates(0.2, 8.0, requests=80, tpot_slo_s=0.0305))
+    good, bad = experiment.conclusion
+    assert good.startswith("0.2 req/s keep TPOT ≤ 30.5 ms in 95 % of requests (")
+    assert bad.startswith("8 req/s do not keep them (")
+    lines = users_lines(experiment)
+    assert max(map(len, lines)) <= WIDTH
+    head = next(at for at, line in enumerate(lines) if line.startswith("rate "))
+    assert lines[head + 1].startswith("req/s")
+    assert lines[head + 2].startswith("0.2 ")
+    assert "Goodput counts requests that kept TPOT ≤ 30.5 ms." in lines
+
+
+def test_that_a_long_prompt_arrives_among_requests_that_wait_for_nobody(model_path: Path) -> None:
+    plan = msgspec.structs.replace(CHAT, think_s=0.0)
+    asked = UsersPlan(plan, rates=(8.0,), requests=24, long_prompt_tok=1000)
+    engine = FakeEngine(
+        prefill_tok_s=1000.0, step_s=lambda streams: 0.010 + 0.010 * streams, chunk_tok=200
+    )
+    alone, mixed = simulated(model_path, asked, engine=engine).cells
+    assert mixed.name == "8 req/s and long prompts"
+    assert mixed.extra[RATE] == alone.extra[RATE] == 8.0
+    assert mixed.extra[LONG_P99] > mixed.extra[OTHER_P99]
+
+
+# --- The time left ----------------------------------------------------------------------------
+
+
+def test_that_the_time_left_is_known_from_the_first_run_on(model_path: Path) -> None:
+    listener = Listener()
+    plan = UsersPlan(CHAT, numbers=(1, 2, 4), requests=12)
+    simulated(model_path, plan, listener=listener)
+    told = [entry for entry in listener.told if "user" in entry[1]]
+    of_others = [left_s for _, sentence, left_s in told if not sentence.startswith("1 user")]
+    assert told[0][2] is None
+    assert all(left_s is not None for left_s in of_others)
+    assert told[-1][2] == pytest.approx(0.0, abs=0.5)
+    shares = [share for share, _, _ in told]
+    assert shares == sorted(shares)
+
+
+def test_that_an_open_loop_knows_its_time_before_it_begins(model_path: Path) -> None:
+    listener = Listener()
+    simulated(model_path, rates(1.0, 4.0, requests=20), listener=listener)
+    first = next(entry for entry in listener.told if entry[1] == "1 req/s")
+    assert first[2] == pytest.approx(20 / 1.0 + 20 / 4.0)
+
+
+# --- Going on ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [1, 2, 3])
+def test_that_a_curve_stopped_after_any_part_comes_to_the_same_when_gone_on_with(
+    model_path: Path, part: int
+) -> None:
+    plan = UsersPlan(
+        msgspec.structs.replace(CHAT, tpot_slo_s=0.055), numbers=(1, 2, 4), requests=12,
+        long_prompt_tok=300,
+    )  # fmt: skip
+    whole = simulated(model_path, plan)
+    port = FakePort(batching())
+    stopped = simulated(model_path, plan, port=port, listener=Listener(port.stop, part))
+    assert stopped.state is State.STOPPED
+    assert len(stopped.cells) == part
+    cut = msgspec.json.decode(msgspec.json.encode(stopped), type=Experiment)
+    cut = msgspec.structs.replace(cut, state=State.CUT, tags=("kept",))
+    finished = simulated(model_path, plan, kept=cut)
+    assert (finished.key, finished.state, finished.tags) == (stopped.key, State.DONE, ("kept",))
+    assert finished.cells == whole.cells
+    assert finished.conclusion == whole.conclusion
+
+
+def test_that_numbers_that_were_measured_are_not_measured_again(model_path: Path) -> None:
+    few = simulated(model_path, UsersPlan(CHAT, numbers=(1, 2), requests=12))
+    port = FakePort(batching())
+    more = simulated(model_path, UsersPlan(CHAT, numbers=(2, 8), requests=12), port=port, kept=few)
+    assert [cell.name for cell in more.cells] == ["1 user", "2 users", "8 users"]
+    assert more.cells[:2] == few.cells
+    assert more.title.endswith("1 to 8 users")
+    again = FakePort(batching())
+    assert simulated(
+        model_path, UsersPlan(CHAT, numbers=(2, 8), requests=12), port=again, kept=more
+    ).cells == more.cells  # fmt: skip
+    assert requests_sent(again) == []
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 4, 5])
+def test_that_a_search_that_was_cut_finds_the_same(model_path: Path, part: int) -> None:
+    plan = searching(tpot_slo_s=0.0705, think_s=0.0)
+    whole = simulated(model_path, plan)
+    port = FakePort(batching())
+    stopped = simulated(model_path, plan, port=port, listener=Listener(port.stop, part))
+    finished = simulated(model_path, plan, kept=stopped)
+    assert finished.conclusion == whole.conclusion
+    assert [cell.name for cell in finished.cells] == [cell.name for cell in whole.cells]
+    assert [kept_of(cell) for cell in finished.cells] == [kept_of(cell) for cell in whole.cells]
+
+
+def test_that_what_does_not_belong_to_it_is_refused(model_path: Path) -> None:
+    plan = UsersPlan(CHAT, numbers=(1,), requests=12)
+    kept = simulated(model_path, plan)
+    port = FakePort(batching())
+    for other, slots, sentence in (
+        (UsersPlan(msgspec.structs.replace(CHAT, turns=1), numbers=(1,)), 16, "another workload"),
+        (plan, 8, "other settings (slots)"),
+        (rates(1.0), 16, "measured with users who wait, and this asks for a rate"),
+    ):
+        with pytest.raises(DomainError) as refused:
+            simulated(model_path, other, port=port, slots=slots, kept=kept)
+        assert sentence in str(refused.value)
+    bench = msgspec.structs.replace(kept, kind=Kind.BENCH)
+    with pytest.raises(DomainError, match="is no experiment with users but a bench"):
+        simulated(model_path, plan, port=port, kept=bench)
+    elsewhere = msgspec.structs.replace(
+        kept, subject=msgspec.structs.replace(kept.subject, machine="another")
+    )
+    with pytest.raises(DomainError, match="was measured on another machine: another, and this is"):
+        simulated(model_path, plan, port=port, kept=elsewhere)
+    assert not port.sent

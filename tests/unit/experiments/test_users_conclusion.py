@@ -9,9 +9,10 @@ from app.experiments.experiment import Cell, Figures
 from app.experiments.lengths import Fixed
 from app.experiments.proportion import Proportion
 from app.experiments.users_cell import USERS
-from app.experiments.users_conclusion import answer, limits_text
+from app.experiments.users_conclusion import answer
 from app.experiments.users_plan import UsersPlan
 from app.experiments.workload import Material, Workload
+from app.experiments.workload_words import limits_text
 
 WORK = Workload(
     name="toy", material=Material.PROSE, prompt_tok=Fixed(8), answer_tok=Fixed(4), ttft_slo_s=2.0,
