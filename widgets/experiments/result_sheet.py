@@ -215,7 +215,8 @@ class ResultSheet:
         disturbances: What made its figures unsteady, a sentence each.
         notes: What ± means, and others to be read below the table.
         subject: Workload, model, engine, machine and common settings: name and words.
-        columns: The table's columns; the first one holds the names.
+        columns: The table's columns, those first that tell the rows apart.
+        name_columns: How many of them do that, at least 1.
         rows: In the order in which they were measured.
         is_sortable: Whether the numbers of a column are of one kind.
         charts: Those that have data for their axes.
@@ -233,6 +234,7 @@ class ResultSheet:
     notes: tuple[str, ...] = ()
     subject: tuple[tuple[str, str], ...] = ()
     columns: tuple[Column, ...] = ()
+    name_columns: int = 1
     rows: tuple[Row, ...] = ()
     is_sortable: bool = True
     charts: tuple[Chart, ...] = ()

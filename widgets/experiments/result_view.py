@@ -1,12 +1,29 @@
-"""What came out of an experiment: the verdict first, then the figures, the charts, the settings."""
+"""What came out of an experiment: the verdict first, then the charts, the figures, the settings."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
-from resources.tokens import DARK, Palette
+from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.elided_label import ElidedLabel
+from widgets.experiments.result_chart import ResultChart
+from widgets.experiments.result_pick import ResultPick
 from widgets.experiments.result_sheet import ResultSheet
+from widgets.experiments.result_table_view import ResultTableView
+from widgets.experiments.result_words import Facts, Paragraphs, heading, text_label
+from widgets.theme import set_role
+
+_EMPTY = "Nothing to show yet: what an experiment measures appears here after its first run."
+_STATE_ROLES = {"running": "muted", "stopped": "warning", "failed": "warning", "cut": "warning"}
 
 
 class ResultView(QFrame):
@@ -25,9 +42,39 @@ class ResultView(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         """Show that there is nothing yet."""
         super().__init__(parent)
-        self._colours = DARK
+        self.setAccessibleName("Result of an experiment")
         self._sheet: ResultSheet | None = None
-        QVBoxLayout(self)
+        self._cell: int | None = None
+        self._back = QPushButton("‹ Experiments")
+        set_role(self._back, "flat")
+        self._back.clicked.connect(self.back_wanted)
+        self._resume = QPushButton("Go on with it")
+        self._resume.setToolTip("Measure what is missing; what was measured stays.")
+        self._resume.clicked.connect(self.resume_wanted)
+        self._title, self._state = text_label("figure"), text_label("")
+        self._subtitle = ElidedLabel()
+        set_role(self._subtitle, "hint")
+        self._conclusion = Paragraphs(role="hint", first_role="heading", name="Conclusion")
+        self._disturbed = Paragraphs(role="warning", name="Disturbances")
+        self._notes = Paragraphs(role="hint", name="Notes")
+        self._facts = Facts()
+        self.chart = ResultChart()
+        self.table = ResultTableView()
+        self.pick = ResultPick()
+        self._figures = self._figures_panel()
+        self._scroll = self._body()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(PANEL_GAP_PX)
+        column.addLayout(self._header())
+        column.addWidget(self._scroll, 1)
+        column.addWidget(self.pick)
+        self.chart.cell_picked.connect(self._on_cell_picked)
+        self.table.cell_picked.connect(self._on_cell_picked)
+        self.pick.apply_wanted.connect(self.apply_wanted)
+        self.set_sheet(None)
+
+    # --- What is shown ------------------------------------------------------------------
 
     def sheet(self) -> ResultSheet | None:
         """What is shown; None for nothing."""
@@ -35,8 +82,132 @@ class ResultView(QFrame):
 
     def set_sheet(self, sheet: ResultSheet | None) -> None:
         """Show an experiment; of the same one what is picked and scrolled to stays."""
+        is_same = sheet is not None and self._sheet is not None and sheet.key == self._sheet.key
+        scrolled = self._scroll.verticalScrollBar().value() if is_same else 0
         self._sheet = sheet
+        if not is_same:
+            self._cell = None
+        self._show_words(sheet)
+        self.chart.set_charts(() if sheet is None else sheet.charts)
+        self._figures.setVisible(sheet is not None and bool(sheet.rows))
+        if sheet is not None:
+            self.table.show_rows(
+                sheet.columns, sheet.rows, is_sortable=sheet.is_sortable, names=sheet.name_columns
+            )
+        self._show_cell()
+        self._scroll.verticalScrollBar().setValue(scrolled)
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
-        self._colours = palette
+        self.chart.set_palette(palette)
+        self.table.set_palette(palette)
+
+    def picked_cell(self) -> int | None:
+        """Number of the configuration that is picked; None for none."""
+        return self._cell
+
+    def text(self) -> str:
+        """What came out, in words."""
+        parts = (
+            self._title.text(),
+            self._state.text(),
+            *self._conclusion.sentences(),
+            *self._disturbed.sentences(),
+        )
+        return "\n".join(filter(None, parts))
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _show_words(self, sheet: ResultSheet | None) -> None:
+        shown = sheet or ResultSheet("", "", _EMPTY)
+        self._title.setText(shown.title)
+        self._subtitle.set_text(shown.subtitle)
+        self._subtitle.setVisible(bool(shown.subtitle))
+        self._state.setText(shown.state_words)
+        self._state.setVisible(bool(shown.state_words))
+        set_role(self._state, _STATE_ROLES.get(shown.state, "muted"))
+        self._resume.setVisible(shown.is_resumable)
+        self._conclusion.show_sentences(shown.conclusion)
+        self._disturbed.show_sentences(shown.disturbances)
+        self._notes.show_sentences(shown.notes)
+        self._facts.show_facts(shown.subject)
+
+    def _on_cell_picked(self, cell: int) -> None:
+        self._cell = None if cell < 0 else cell
+        self._show_cell()
+
+    def _show_cell(self) -> None:
+        rows = () if self._sheet is None else self._sheet.rows
+        row = next((row for row in rows if row.cell == self._cell), None)
+        if row is None:
+            self._cell = None
+        if len({one.cell for one in rows}) == 1:  # where there is no other, nobody has to pick
+            row = rows[0]
+        self.chart.set_cell(self._cell)
+        self.table.set_cell(self._cell)
+        self.pick.show_row(row)
+        self.pick.setVisible(self._sheet is not None and bool(self._sheet.rows))
+
+    # --- Building -----------------------------------------------------------------------
+
+    def _header(self) -> QVBoxLayout:
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(0, 0, 0, 0)
+        buttons.addWidget(self._back)
+        buttons.addStretch(1)
+        buttons.addWidget(self._resume)
+        header = QVBoxLayout()
+        header.setContentsMargins(0, 0, 0, 0)
+        header.setSpacing(STEP_PX // 2)
+        header.addLayout(buttons)
+        words = QVBoxLayout()
+        words.setContentsMargins(PANEL_PADDING_PX, 0, PANEL_PADDING_PX, 0)
+        words.setSpacing(STEP_PX // 2)
+        for label in (self._title, self._subtitle, self._state):
+            words.addWidget(label)
+        header.addLayout(words)
+        return header
+
+    def _figures_panel(self) -> QFrame:
+        panel = QFrame()
+        set_role(panel, "panel")
+        copy = QPushButton("Copy table")
+        copy.setToolTip("As text with tabs between the columns, for a spreadsheet.")
+        set_role(copy, "quiet")
+        copy.clicked.connect(self.table.copy_table)
+        header = QHBoxLayout()
+        title: QLabel = heading("Figures")
+        header.addWidget(title)
+        header.addStretch(1)
+        header.addWidget(copy)
+        column = QVBoxLayout(panel)
+        column.setContentsMargins(PANEL_PADDING_PX, 2 * STEP_PX, PANEL_PADDING_PX, 2 * STEP_PX)
+        column.setSpacing(STEP_PX)
+        column.addLayout(header)
+        column.addWidget(self.table)
+        return panel
+
+    def _body(self) -> QScrollArea:
+        body = QWidget()
+        set_role(body, "scrolled")
+        column = QVBoxLayout(body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(PANEL_GAP_PX)
+        for part in (
+            self._conclusion,
+            self.chart,
+            self._figures,
+            self._disturbed,
+            self._notes,
+            self._facts,
+        ):
+            column.addWidget(part)
+        column.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(body)
+        # Names what is in it rather than being a stop of its own.
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return area

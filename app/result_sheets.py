@@ -1,0 +1,192 @@
+"""Any experiment as the sheet that the result view shows. Pure; takes too long for the GUI thread.
+
+Also of one that is running, was stopped or cut, failed, or has nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from app.experiments.experiment import Cell, Experiment, Kind, State
+from app.experiments.measures import BY_FIGURE
+from app.experiments.subject_text import kept_workload, limits_of, subject_told
+from app.experiments.sweep_conclusion import PARETO
+from app.experiments.tables import (
+    DISTURBED,
+    label_of,
+    scale_of,
+    spread_sentence,
+    with_spread,
+)
+from app.experiments.workload_words import summary as workload_summary
+from app.result_charts import charts_of
+from app.result_points import short_of
+from app.result_tables import CHOICE, is_of_figures, name_columns, shared_notes, table_of
+from widgets.experiments.result_sheet import ResultSheet
+from widgets.experiments.result_sheet import State as SheetState
+
+_KINDS = {
+    Kind.BENCH: "Bench",
+    Kind.SWEEP: "Sweep",
+    Kind.COMPARE: "Comparison",
+    Kind.USERS: "Simulated users",
+    Kind.TUNE: "Tuning",
+    Kind.QUALITY: "Quality of KV caches",
+    Kind.PROBE: "Probe of a server",
+}
+_STATES: dict[State, SheetState] = {
+    State.RUNNING: "running",
+    State.DONE: "done",
+    State.STOPPED: "stopped",
+    State.FAILED: "failed",
+    State.CUT: "cut",
+}
+_STATE_WORDS = {
+    State.RUNNING: "Running: what is measured so far is shown, and may still change.",
+    State.STOPPED: "Stopped before its end; what was measured until then is shown.",
+    State.CUT: "The program ended in the middle; what was measured until then is shown.",
+}
+_HEADLINES = ("total_tok_s", "ttft_s", "tpot_s")
+_NOTHING = "Nothing was measured."
+# Kinds that the program can go on with where they ended.
+_RESUMABLE = (Kind.SWEEP,)
+# Of a busy machine they are as many as there are runs.
+_MOST_DISTURBED = 6
+_CHOICE_WORDS = (
+    f"{CHOICE} No other is better in speed per user, total throughput or memory and worse in none."
+)
+_BOLD_WORDS = (
+    "Bold: the best of a column, and what cannot be told from it by runs of the same rounds."
+)
+
+
+def sheet_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> ResultSheet:
+    """All that is shown of ``experiment``.
+
+    Args:
+        experiment: Of any kind, in any state.
+        known: Experiments on KV caches of the same model, the newest first: with them a sweep over
+            cache types shows what quality they cost.
+    """
+    columns, rows = table_of(experiment)
+    return ResultSheet(
+        key=experiment.key,
+        kind=str(experiment.kind),
+        title=experiment.title or _KINDS[experiment.kind],
+        subtitle=_subtitle(experiment),
+        state=_STATES[experiment.state],
+        state_words=_state_words(experiment),
+        conclusion=experiment.conclusion or _headline(experiment),
+        disturbances=_disturbances(experiment.cells),
+        notes=_notes(
+            experiment, has_bold=any(f.standing == "best" for r in rows for f in r.fields)
+        ),
+        subject=_subject(experiment),
+        columns=columns,
+        name_columns=name_columns(columns),
+        rows=rows,
+        is_sortable=not is_of_figures(experiment),
+        charts=charts_of(experiment, known),
+        is_resumable=(
+            experiment.kind in _RESUMABLE and experiment.state in (State.STOPPED, State.CUT)
+        ),
+    )
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _subtitle(experiment: Experiment) -> str:
+    subject = experiment.subject
+    parts = (
+        _KINDS[experiment.kind],
+        _when(experiment.begun_at),
+        subject.model,
+        subject.engine,
+        subject.machine,
+    )
+    return " · ".join(filter(None, parts))
+
+
+def _subject(experiment: Experiment) -> tuple[tuple[str, str], ...]:
+    """On what it was done, with which settings and with what work."""
+    told = subject_told(experiment)
+    workload = kept_workload(experiment)
+    if experiment.kind is Kind.USERS and "workload" in told and workload is not None:
+        # How many there were, and how often they asked, the table says.
+        told["workload"] = workload_summary(workload, counts=False)
+    return tuple(told.items())
+
+
+def _when(begun_at: str) -> str:
+    """In the time of this place, as a clock shows it."""
+    try:
+        return datetime.fromisoformat(begun_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):  # years that no clock knows
+        return begun_at
+
+
+def _state_words(experiment: Experiment) -> str:
+    is_empty = not any(cell.runs or cell.extra for cell in experiment.cells)
+    match experiment.state:
+        case State.FAILED:
+            return f"Failed: {experiment.failure}" if experiment.failure else "Failed."
+        case State.RUNNING if is_empty:
+            return "Running: the first figures appear after the warm-up and the first run."
+        case State.DONE:
+            return _NOTHING if is_empty else ""
+    return _NOTHING if is_empty else _STATE_WORDS[experiment.state]
+
+
+def _headline(experiment: Experiment) -> tuple[str, ...]:
+    """The figures of the only configuration, where nobody has drawn a conclusion yet."""
+    if not is_of_figures(experiment):
+        return ()
+    cell = experiment.cells[0]
+    told = []
+    for key in _HEADLINES:
+        short = short_of(cell, key)
+        if short is not None:
+            scale = scale_of(BY_FIGURE[key], short.median)
+            told.append(f"{label_of(BY_FIGURE[key])} {with_spread(short, scale)} {scale.unit}")
+    if not told:
+        return ()
+    runs = len(cell.runs)
+    of = "one run" if runs == 1 else f"the median of {runs} runs ± their spread"
+    return (f"{', '.join(told)}: {of}.",)
+
+
+def _disturbances(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """How many runs were disturbed, and by what; of many the first few."""
+    runs = sum(len(cell.runs) for cell in cells)
+    told = [
+        f"{cell.name}, run {number}: {sentence}" if len(cells) > 1 else f"Run {number}: {sentence}"
+        for cell in cells
+        for number, sentence in enumerate(cell.disturbed, start=1)
+        if sentence
+    ]
+    if not told:
+        return ()
+    were = "was" if len(told) == 1 else "were"
+    more = len(told) - _MOST_DISTURBED
+    return (
+        f"{len(told):,} of {runs:,} runs {were} disturbed ({DISTURBED} in the table):",
+        *told[:_MOST_DISTURBED],
+        *([f"and {more:,} more."] if more > 0 else []),
+    )
+
+
+def _notes(experiment: Experiment, *, has_bold: bool) -> tuple[str, ...]:
+    measured = [cell for cell in experiment.cells if cell.runs]
+    notes = list(shared_notes(experiment))
+    if measured:
+        notes.append(spread_sentence(measured))
+    limits = limits_of(experiment)
+    if limits and measured:
+        notes.append(f"Goodput counts requests that kept {limits}.")
+    if has_bold:
+        notes.append(_BOLD_WORDS)
+    if any(cell.extra.get(PARETO) for cell in experiment.cells):
+        notes.append(_CHOICE_WORDS)
+    return tuple(notes)
