@@ -45,6 +45,7 @@ _MOST_LABELS = 6
 _LEAST_REACH = 0.05
 # A shorter one looks like a fault; the number beside the bar tells it.
 _LEAST_WHISKER_PX = 3.0
+_AND_SCALE = " · each run on a scale from "
 # Of a hollow point.
 _RING_PX = 2.5
 # What bars are made of, the first one that there is.
@@ -140,15 +141,17 @@ def _chart_of_runs(cell: Cell, key: str) -> Chart:
     short = summary([value for _, value in known])
     low, high = _ends([value for _, value in known])
     note = (
-        f"median ± spread {with_spread(short, scale)} · "
-        f"each run on a scale from {scale.text(low)} to {scale.text(high)}"
+        f"median ± spread {with_spread(short, scale)}"
+        f"{_AND_SCALE}{scale.text(low)} to {scale.text(high)}"
     )
     if len(known) == 1:
         note = "a single run shows no spread"
     if len(known) > _MOST_RUNS:
         note = f"the first {_MOST_RUNS} of {len(known)} runs · {note}"
     if disturbed := sum(bar.is_disturbed for bar in bars):
-        note = f"hollow: {disturbed} disturbed · {note}"
+        # All of it would be longer than the card is wide.
+        middle = note.partition(_AND_SCALE)[0]
+        note = f"{DISTURBED} {disturbed} disturbed, hollow · {middle}"
     return Chart(_titled(label_of(measure), scale.unit), note, bars, is_of_runs=True)
 
 
@@ -228,7 +231,7 @@ def _draw_rows(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
     top = place.center().y() - height * len(bars) / 2
     span = max(bar.value + bar.spread for bar in bars) or 1.0
     name_px = min(NAME_WIDTH_PX, max(card.width(bar.name, SMALL_PX) for bar in bars) + 1)
-    labels = [f"{bar.label} {DISTURBED}" if bar.is_disturbed else bar.label for bar in bars]
+    labels = list(map(_marked, bars))
     value_px = min(
         VALUE_WIDTH_PX, max(card.width(label, SMALL_PX, is_bold=True) for label in labels) + 1
     )
@@ -264,7 +267,7 @@ def _draw_runs(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
     has_labels = len(bars) <= _MOST_LABELS
     name_px = max(card.width(bar.name, SMALL_PX) for bar in bars) + 1 + GAP_PX if has_labels else 0
     value_px = (
-        max(card.width(bar.label, SMALL_PX) for bar in bars) + 1 + GAP_PX if has_labels else 0
+        max(card.width(_marked(bar), SMALL_PX) for bar in bars) + 1 + GAP_PX if has_labels else 0
     )
     left, right = place.x() + name_px, place.right() - value_px
     height = place.height() / len(bars)
@@ -294,7 +297,11 @@ def _draw_runs(card: CardPainter, bars: Sequence[Bar], place: QRectF) -> None:
             card.fill(hole, palette.panel, dot_px / 2)
         if has_labels:
             card.text(row, bar.name, SMALL_PX, palette.muted)
-            card.text(row, bar.label, SMALL_PX, palette.text, align=RIGHT)
+            card.text(row, _marked(bar), SMALL_PX, palette.text, align=RIGHT)
+
+
+def _marked(bar: Bar) -> str:
+    return f"{bar.label} {DISTURBED}" if bar.is_disturbed else bar.label
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

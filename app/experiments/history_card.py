@@ -18,7 +18,7 @@ from app.experiments.extra_figures import extra_figures
 from app.experiments.history_rows import best_cell
 from app.experiments.measures import BY_FIGURE
 from app.experiments.spread import summary
-from app.experiments.tables import cell_values, label_of, scale_of, settings_text
+from app.experiments.tables import DISTURBED, cell_values, label_of, scale_of, settings_text
 from resources.card_tokens import (
     BODY_PX,
     FIGURE_PX,
@@ -133,8 +133,8 @@ def _figure(cell: Cell, key: str) -> Figure | None:
     measure = BY_FIGURE[key]
     scale = scale_of(measure, short.median)
     runs = "1 run" if short.runs == 1 else f"{short.runs} runs"
-    if disturbed := sum(map(bool, cell.disturbed)):
-        runs += f", {disturbed} disturbed"
+    if any(cell.disturbed):
+        runs += f" {DISTURBED}"  # said below, in the chart
     spread = f"± {scale.text(short.spread)} · " if short.runs > 1 else ""
     return Figure(label_of(measure), scale.text(short.median), scale.unit, f"{spread}{runs}")
 

@@ -146,10 +146,11 @@ class ComparisonView(QWidget):
             button = QPushButton("Open", frame)
             button.setAccessibleName(f"Open {letter}")
             button.clicked.connect(lambda _=False, key=key: self.opened.emit(key))
-            name = ElidedLabel(title, frame)
+            name, about = ElidedLabel(title, frame), ElidedLabel(when, frame)
+            set_role(about, "hint")
             grid.addWidget(_label(letter, "value"), 2 * row, 0)
             grid.addWidget(name, 2 * row, 1)
-            grid.addWidget(_label(when, "hint"), 2 * row + 1, 1)
+            grid.addWidget(about, 2 * row + 1, 1)
             grid.addWidget(button, 2 * row, 2, 2, 1, Qt.AlignmentFlag.AlignVCenter)
         return frame
 

@@ -23,7 +23,7 @@ _HOW_TO_COMPARE = "Ctrl + click picks a second one to compare with."
 # Of many that are picked so many are named.
 _MOST_NAMED = 3
 _NOTE_LINES, _MOST_NOTE_LINES = 2, 12
-_TITLE_LINES, _ABOUT_LINES = 2, 3
+_ABOUT_LINES = 3
 _MOST_CHARACTERS = 200
 
 
@@ -69,6 +69,7 @@ class HistoryDetails(QFrame):
         self.deeds.arrange(is_one_line=not is_tall)
         self._place.setVisible(not is_tall)
         self._long_place.setVisible(is_tall)
+        self._fill(is_new=False)
         self._measure()
 
     def show_picked(self, entries: Sequence[HistoryEntry], count: int) -> None:
@@ -162,7 +163,7 @@ class HistoryDetails(QFrame):
         self.note.setMinimumHeight(note_px)
         self.note.setMaximumHeight(_MOST_NOTE_LINES * line_px if self._is_tall else note_px)
         # Room for so many lines, however short what is said: what stands below keeps its place.
-        self._title.setMinimumHeight(_TITLE_LINES * line_px)
+        self._title.setMinimumHeight((2 if self._is_tall else 1) * line_px)
         self._about.setMinimumHeight(math.ceil(_ABOUT_LINES * line_px * SMALL_SCALE))
 
     def _fill(self, *, is_new: bool) -> None:
@@ -173,7 +174,8 @@ class HistoryDetails(QFrame):
         if entry is None:
             return
         self._title.setText(entry.title[:_MOST_CHARACTERS])
-        self._about.setText("\n".join(_about_lines(entry)))
+        how = [_HOW_TO_COMPARE] if self._is_tall else []
+        self._about.setText("\n".join((*_about_lines(entry), *how)))
         self._say_place(entry.place)
         if is_new or not self.tags.isModified():
             self.tags.setText(", ".join(entry.tags))
@@ -232,9 +234,9 @@ def _wrapped(parent: QWidget, role: str) -> QLabel:
 
 
 def _about_lines(entry: HistoryEntry) -> list[str]:
-    """Kind, state and time; the figure and what it rests on; how to compare it."""
+    """Kind, state and time; the figure and what it rests on."""
     state = "" if entry.state == "done" and not entry.is_unkept else state_words(entry)
     first = (kind_name(entry.kind), state, full_time_words(entry.begun_s))
     figure = " ".join(filter(None, (entry.figure_label, entry.figure)))
     second = filter(None, (figure, entry.about))
-    return [" · ".join(filter(None, first)), " · ".join(second), _HOW_TO_COMPARE]
+    return [" · ".join(filter(None, first)), " · ".join(second)]

@@ -148,8 +148,8 @@ def test_that_disturbed_runs_are_marked(qapp: QApplication) -> None:
     bench = CASES["disturbed"]
     chart = chart_of(bench)
     assert [bar.is_disturbed for bar in chart.bars] == [False, True, False, False, False]
-    assert chart.note.startswith("hollow: 1 disturbed · ")
-    assert figures_of(bench)[0].note.endswith(" · 5 runs, 1 disturbed")
+    assert chart.note.startswith("* 1 disturbed, hollow · median ± spread ")
+    assert figures_of(bench)[0].note.endswith(" · 5 runs *")
     # Of another colour too, where points have no room for words.
     assert warned(draw_card(bench)) > warned(draw_card(experiment())) == 0
 
