@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.desk import Desk
@@ -24,7 +24,13 @@ _STALE_S = 60.0
 
 
 class DraftWiring(QObject):
-    """Says what drafts, offers what could, and wants what is chosen."""
+    """Says what drafts, offers what could, and wants what is chosen.
+
+    Signals:
+        fitting_changed: ``fitting`` may say something else now.
+    """
+
+    fitting_changed = Signal()
 
     def __init__(
         self, desk: Desk, models: ModelList, kept: KeptModels, top: TopBar, parent: QObject
@@ -48,6 +54,19 @@ class DraftWiring(QObject):
         self._session.wanted_changed.connect(lambda _: self._show())
         self._session.applied_changed.connect(self._on_applied_changed)
         self._show()
+
+    def look(self) -> None:
+        """Find out which models on this machine could draft, as when the menu opens."""
+        self._on_choices_wanted()
+
+    def fitting(self) -> tuple[ModelEntry, ...]:
+        """Models that are known to fit the one in use, the smallest first."""
+        target = self._target_location()
+        if target is None:
+            return ()
+        able = [e for e in self._candidates(target) if _can_draft(e)]
+        able = [e for e in able if self._drafters.why_not(target, e) == ""]
+        return tuple(sorted(able, key=lambda entry: entry.size_bytes))
 
     def close(self) -> None:
         """End the check under way; waits at most a second."""
@@ -121,6 +140,7 @@ class DraftWiring(QObject):
                 self._waiting(target),
             )
         )
+        self.fitting_changed.emit()
 
     def _waiting(self, target: bytes | None) -> str:
         if self._problem:

@@ -72,7 +72,6 @@ class LiveFold:
             self._live.show()
             dock.setVisible(self._is_wanted)
         self._is_folded = is_folded
-        self._middle.tabBar().setVisible(is_folded)
 
     def show_live(self) -> None:
         """Bring the charts to the front."""

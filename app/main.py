@@ -90,7 +90,7 @@ def run_tour(out: Path, *, model: str | None, theme: str, size: tuple[int, int])
     # A tour shows conversations of its own and leaves nothing behind.
     with tempfile.TemporaryDirectory(prefix="tunedeck-tour-") as folder:
         desk = Desk(EngineConfig(), store=ConversationStore(Path(folder)))
-        window = _dressed_window(app, desk, theme)
+        window = _dressed_window(app, desk, theme, Path(folder) / "history")
         window.resize(*size)
         window.show()
         tour = Tour(window, out, model)
@@ -124,8 +124,10 @@ def missing_display_sentence(platform: str, environment: dict[str, str]) -> str:
     )
 
 
-def _dressed_window(app: QApplication, desk: Desk, theme: str | None) -> Window:
+def _dressed_window(
+    app: QApplication, desk: Desk, theme: str | None, history: Path | None = None
+) -> Window:
     kept = desk.kept
     font_scale, mode = (kept.font_scale, kept.theme) if kept else (1.0, "system")
     look = TuneTheme(app, font_scale, theme or mode)
-    return Window(desk, look.palette, theme=look)
+    return Window(desk, look.palette, theme=look, history=history)

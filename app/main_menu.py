@@ -19,7 +19,7 @@ _MAC_ROLES = {
     "help.about": QAction.MenuRole.AboutRole,
 }
 _IDS = (
-    "help.actions", _LINE,
+    "help.actions", "experiments.show", _LINE,
     "chat.save_cache", "chat.load_cache", _LINE,
     "panel.conversations", "panel.tune", "panel.live", "panel.log", "panel.command", "panel.reset",
     _LINE,

@@ -6,14 +6,14 @@ Lays the widgets out and connects them to the desk through the wirings; decides 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QCloseEvent, QMoveEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
     QMainWindow,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -30,6 +30,8 @@ from app.diagnostics_wiring import DiagnosticsWiring
 from app.docks import Area, Docks
 from app.draft_advisor import DraftAdvisor
 from app.engine_wiring import EngineWiring
+from app.experiment_actions import add_experiment_actions
+from app.experiments_wiring import ExperimentsWiring
 from app.files_told import FilesTold
 from app.focus_areas import FocusAreas
 from app.gauges import Gauges
@@ -45,6 +47,7 @@ from app.template_wiring import TemplateWiring
 from app.tune_wiring import TuneWiring
 from app.view_actions import add_view_actions
 from app.window_memory import Unkept, WindowMemory
+from app.window_middle import WindowMiddle
 from engine_bridge.settings.table import SETTINGS
 from resources.tokens import (
     LIST_WIDTH_PX,
@@ -70,6 +73,7 @@ from widgets.tune_panel import TunePanel
 _MINIMUM_SIZE = (1024, 600)
 _START_SIZE = (1440, 900)
 _TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
+_EXPERIMENTS = "experiments"
 # Below so many figures' width of the UI font the tune column leaves the badges out.
 _COMPACT_BELOW_FIGURES = 95
 _NOTE_MS = 1500
@@ -85,6 +89,7 @@ class Window(QMainWindow):
         palette: Palette,
         kept: Unkept | None = None,
         theme: TuneTheme | None = None,
+        history: Path | None = None,
     ) -> None:
         """Build the window for ``desk``; the caller opens the desk and shows the window.
 
@@ -93,6 +98,7 @@ class Window(QMainWindow):
             palette: Colours.
             kept: Where its place and layout are remembered; None asks the desk's settings.
             theme: What a choice of theme changes; None where the look is given from outside.
+            history: Folder of the experiments; None takes that of this user.
         """
         super().__init__()
         self.desk = desk
@@ -107,6 +113,7 @@ class Window(QMainWindow):
         self.command = CommandBar()
         self.conversations = ConversationList()
         self.log = LogView()
+        self.experiments = ExperimentsWiring(desk, self.chat, self.say, self, history)
         self.docks = Docks(self)
         keeper = kept or desk.kept or Unkept()
         self._memory = WindowMemory(self, self.docks, keeper)
@@ -139,7 +146,7 @@ class Window(QMainWindow):
         for each in (
             self.top, self.banner, self.tune, self.chat, self.live, self.gauges, self.command,
             self.conversations, self.log, self.docks, self.template_wiring, self.help,
-            self.engine_wiring.picker, self.draft_advisor,
+            self.engine_wiring.picker, self.draft_advisor, self.experiments,
         ):  # fmt: skip
             each.set_palette(palette)
 
@@ -173,7 +180,7 @@ class Window(QMainWindow):
 
     def show_chat(self) -> None:
         """Bring the conversations to the front where the charts are folded over them."""
-        self._middle.setCurrentWidget(self.chat)
+        self._middle.show_chat()
 
     def is_panel_shown(self, name: str) -> bool:
         """Whether a panel is open; of the charts, whether they would be in a wider window."""
@@ -190,6 +197,8 @@ class Window(QMainWindow):
         """Give the keyboard to a part of the window, opened where it was closed."""
         if name == "chat":
             self.show_chat()
+        elif name == _EXPERIMENTS:
+            self._middle.show_experiments()
         elif name == LIVE:
             self.show_live()
         elif name in self.docks.names():
@@ -249,6 +258,7 @@ class Window(QMainWindow):
         self._note_soon.stop()
         self._note()
         self._is_closing = True
+        self.experiments.close()
         self.desk.close()
         super().closeEvent(event)
 
@@ -262,23 +272,13 @@ class Window(QMainWindow):
         layout.addWidget(self.top)
         layout.addWidget(self.banner)
         self.setMenuWidget(header)
-        self._middle = QTabWidget()
-        self._middle.setDocumentMode(True)
-        self._middle.setAccessibleName("Chat and charts")
-        # Its tab bar takes the keyboard itself; while that is hidden Tab would be caught here.
-        self._middle.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._middle.tabBar().setAccessibleName("Chat or charts")
-        self._middle.addTab(self.chat, "Chat")
-        self._middle.tabBar().hide()
-        page = QWidget()
-        column = QVBoxLayout(page)
-        # As high as the grips of the panels beside it.
-        column.setContentsMargins(0, PANEL_GAP_PX, 0, 0)
-        column.addWidget(self._middle)
-        self.setCentralWidget(page)
+        self._middle = WindowMiddle(self.chat, self.experiments.page)
+        self.experiments.shown.connect(self._middle.show_experiments)
+        self.experiments.busy_changed.connect(self._middle.set_running)
+        self.setCentralWidget(self._middle)
         self.setContentsMargins(PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX, PANEL_GAP_PX)
         self._add_docks()
-        self._fold = LiveFold(self, self.docks, self._middle, self.gauges.pages)
+        self._fold = LiveFold(self, self.docks, self._middle.tabs, self.gauges.pages)
 
     def _add_docks(self) -> None:
         left, right, bottom = (
@@ -303,6 +303,7 @@ class Window(QMainWindow):
         self.chat_wiring = ChatWiring(desk, self.chat, self)
         self.draft_advisor = DraftAdvisor(desk, self.tune, self.chat, self)
         self.engine_wiring = EngineWiring(desk, self.top, self.banner, self, desk.kept)
+        self.experiments.follow_drafts(self.engine_wiring.drafts)
         self.log_wiring = LogWiring(desk, self.log, self)
         self.chart_wiring = ChartWiring(self.live, self, desk.last_folder)
         self.template_wiring = TemplateWiring(desk, self.chat.current_id, self)
@@ -343,6 +344,7 @@ class Window(QMainWindow):
         self.areas.add(_LIST, self.docks.dock(_LIST), lambda: self.conversations.view)
         self.areas.add(_TUNE, self.docks.dock(_TUNE), lambda: self.tune.rows()[0].control.main)
         self.areas.add("chat", self.chat, self._composer)
+        self.areas.add(_EXPERIMENTS, self.experiments.page)
         self.areas.add(LIVE, self.gauges.pages)
         self.areas.add(_LOG, self.docks.dock(_LOG))
         self.areas.add(_COMMAND, self.docks.dock(_COMMAND))
@@ -354,6 +356,7 @@ class Window(QMainWindow):
         actions = self.actions_of_window
         add_desk_actions(actions, self)
         ChatActions(actions, self)
+        add_experiment_actions(actions, self)
         add_panel_actions(actions, self)
         add_view_actions(actions, self)
         actions.refused.connect(self.say)

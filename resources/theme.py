@@ -221,6 +221,10 @@ QPushButton[role="primary"]:focus {{ border: 2px solid {p.text}; padding: {STEP_
 QPushButton[role="primary"]:disabled {{
     color: {p.muted}; background: {p.raised}; border-color: {p.line};
 }}
+QPushButton[role="choice"]:checked {{
+    background: {p.chosen}; border-color: {p.accent}; font-weight: 600;
+}}
+QPushButton[role="choice"]:checked:focus {{ border: 2px solid {p.accent}; }}
 QPushButton[role="flat"], QToolButton[role="flat"] {{
     background: transparent; border-color: transparent; padding: {STEP_PX // 2}px {STEP_PX}px;
 }}
@@ -324,7 +328,7 @@ QLineEdit[role="value"] {{
 }}
 QLineEdit[role="value"]:hover {{ border-color: {p.line}; }}
 QLineEdit[role="value"]:focus {{ background: {p.raised}; border-color: {p.accent}; }}
-QLineEdit[role="value"][wrong="true"], QLineEdit[role="items"][wrong="true"] {{
+QLineEdit[wrong="true"], QComboBox[wrong="true"], QLineEdit[role="value"][wrong="true"] {{
     border-color: {p.warning};
 }}
 QPlainTextEdit[role="command"] {{
@@ -363,9 +367,10 @@ QTreeView, QListView, QTableView {{
     selection-background-color: {p.accent}; selection-color: {p.on_accent}; outline: none;
 }}
 QTreeView:focus, QListView:focus, QTableView:focus {{ border-color: {p.accent}; }}
-QListView[role="bare"], QTreeView[role="bare"] {{
+QListView[role="bare"], QTreeView[role="bare"], QTableView[role="bare"] {{
     background: transparent; border: none; outline: none;
 }}
+QTableView[role="bare"] {{ selection-background-color: transparent; }}
 QTreeView::item {{ padding: {STEP_PX // 2}px 0; }}
 QHeaderView {{ background: {p.panel}; }}
 QHeaderView::section {{
@@ -378,6 +383,7 @@ QTabBar::tab {{
     color: {p.muted}; background: transparent; border: none;
     border-bottom: 2px solid transparent; padding: {STEP_PX + 2}px {4 * STEP_PX}px;
 }}
+QTabBar[role="narrow"]::tab {{ padding: {STEP_PX + 2}px {2 * STEP_PX}px; }}
 QTabBar::tab:hover {{ color: {p.text}; }}
 QTabBar::tab:selected {{ color: {p.text}; border-bottom-color: {p.accent}; }}
 QTabBar::tab:focus {{ color: {p.accent}; }}

@@ -60,6 +60,7 @@ _CHANGED = (
     "The engine's settings or its model were changed in the window, so the experiment was ended: "
     "its figures would not be those of its own settings. Start it again."
 )
+_CLOSED = "The window was closed."
 _OVERRUN = "The experiment did not keep up with the engine and was ended. Start it again."
 # Refusals of loads and changes have the session's numbers, which are small.
 _OF_REQUESTS = (
@@ -209,6 +210,8 @@ class WindowPort(QObject):
         deadline_s = time.monotonic() + timeout_s
         while True:
             self._stop_if_told()
+            if self._is_shut:
+                raise EngineGoneError(_CLOSED)  # nobody waits for what is given up in good order
             if self._fault:
                 raise PortError(self._fault)
             # Before the queue: what the engine said before it died still counts.
@@ -276,7 +279,8 @@ class WindowPort(QObject):
     # --- In the GUI thread --------------------------------------------------------------
 
     def _on_posted(self, call: Callable[[], None]) -> None:
-        call()
+        if not self._is_shut:
+            call()
 
     def _send(self, command: Command) -> None:
         if not self._client.send(command) and isinstance(command, Generate):

@@ -1,0 +1,120 @@
+"""Puts settings that an experiment measured in force, as one step that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.experiment_offers import difference_words
+from app.model_bound import OF_ONE_MODEL
+from app.session import Session
+from engine_bridge.gguf_window import shown_name
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.row import Group
+from engine_bridge.settings.rules import errors_of
+from engine_bridge.settings.table import SETTINGS
+
+# Speed is what is measured: how answers are chosen, and what belongs to a model, stay the user's.
+_USERS_OWN = ("model_path", *OF_ONE_MODEL)
+_OF_ANSWERS = (Group.SAMPLING, Group.MORE_SAMPLING)
+_KEYS = tuple(
+    row.key for row in SETTINGS if row.group not in _OF_ANSWERS and row.key not in _USERS_OWN
+)
+NO_MODEL = "No model is loaded. Load the one that was measured first."
+
+
+class ExperimentApply(QObject):
+    """One way into the session and back.
+
+    Signals:
+        told: What became of it, a sentence, and whether it can be taken back (bool).
+    """
+
+    told = Signal(str, bool)
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        """Apply through ``session``."""
+        super().__init__(parent)
+        self._session = session
+        self._before: EngineConfig | None = None
+        self._after: EngineConfig | None = None
+        self._is_waiting = False
+        session.work_changed.connect(self._on_work_changed)
+
+    def apply(self, values: Mapping[str, object], model_path: str = "") -> None:
+        """Want the measured settings, and apply them where their model runs.
+
+        Args:
+            values: Settings that differ from the defaults, by key.
+            model_path: The model that they were measured on; empty where it is the one that runs.
+        """
+        session = self._session
+        applied = session.applied
+        if applied is None:
+            self.told.emit(NO_MODEL, False)
+            return
+        try:
+            target = session.wanted.with_values(_whole(values))
+        except DomainError as error:  # kept by an older or a newer program
+            self.told.emit(f"These settings cannot be applied: {error}", False)
+            return
+        if broken := errors_of(target, session.model):
+            self.told.emit(f"These settings cannot be applied: {broken[0].message}", False)
+        elif target == session.wanted and target == applied.config:
+            self.told.emit("The engine runs these settings already.", False)
+        else:
+            self._apply(target, applied.config, model_path)
+
+    def undo(self) -> None:
+        """Bring back what was wanted before, as one step too."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        session = self._session
+        if session.wanted == self._after and session.can_undo:
+            session.undo()
+        else:
+            session.want({key: getattr(before, key) for key in _KEYS})
+        self._put_in_force()
+        self.told.emit("The settings of before are in force again.", False)
+
+    def _apply(self, target: EngineConfig, running: EngineConfig, model_path: str) -> None:
+        session = self._session
+        can_undo = target != session.wanted
+        self._before = session.wanted if can_undo else None
+        words = difference_words(running, target)
+        session.want({key: getattr(target, key) for key in target.changed_from(session.wanted)})
+        self._after = session.wanted
+        if model_path not in ("", running.model_path):
+            self.told.emit(
+                f"They were measured on {shown_name(model_path)}, and another model runs: they "
+                "stand in the tune column, with what is predicted for this one, and wait for "
+                "Apply.",
+                can_undo,
+            )
+            return
+        self._put_in_force()
+        if session.cost() is not None and not session.work:
+            self.told.emit("They stand in the tune column and wait for Apply.", can_undo)
+            return
+        self.told.emit(f"Applying: {words}.", can_undo)
+
+    def _put_in_force(self) -> None:
+        """Apply all that is wanted: now, or once what costs nothing has gone its own way."""
+        self._is_waiting = bool(self._session.work)
+        if not self._is_waiting:
+            self._session.apply()
+
+    def _on_work_changed(self, work: str) -> None:
+        if self._is_waiting and not work:
+            self._is_waiting = False
+            # The session is in the middle of telling everybody.
+            QTimer.singleShot(0, self, self._session.apply)
+
+
+def _whole(values: Mapping[str, object]) -> dict[str, object]:
+    """The measured settings, those at their defaults included."""
+    defaults = EngineConfig()
+    return {key: values.get(key, getattr(defaults, key)) for key in _KEYS}

@@ -1,0 +1,206 @@
+"""Experiments in the whole window, on a real engine with a tiny model."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.experiments.experiment import Experiment, State
+from app.experiments.lengths import Fixed
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_file import to_json
+from app.window import Window
+from engine_bridge.engine_state import EngineState
+from tests.window.conftest import PATIENCE_MS
+from widgets.experiments.form_values import FILE, AxisValues
+
+pytestmark = [pytest.mark.gui, pytest.mark.engine]
+
+
+WORK = Workload(
+    name="small", material=Material.PROSE, prompt_tok=Fixed(48), answer_tok=Fixed(12), requests=3
+)
+
+
+@pytest.fixture
+def window(loaded_window: Window, tmp_path: Path) -> Window:
+    """A window with the experiments in front, and small work chosen in the form."""
+    path = tmp_path / "small.json"
+    path.write_bytes(to_json(WORK))
+    loaded_window.go_to("experiments")
+    loaded_window.experiments.page.form.sources.set_key(FILE)
+    loaded_window.experiments.page.form.set_text("path", str(path))
+    return loaded_window
+
+
+def fill(window: Window, kind: str, **texts: str) -> None:
+    """Fill the form in."""
+    window.actions_of_window.run(f"experiments.{kind}")
+    for name, text in texts.items():
+        window.experiments.page.form.set_text(name, text)
+
+
+def start(window: Window, qtbot: QtBot) -> None:
+    page = window.experiments.page
+    qtbot.waitUntil(page.form.start.isEnabled, timeout=PATIENCE_MS)
+    with qtbot.waitSignal(window.experiments.run.begun, timeout=PATIENCE_MS):
+        QTest.mouseClick(page.form.start, Qt.MouseButton.LeftButton)
+
+
+def ended(window: Window, qtbot: QtBot) -> None:
+    run = window.experiments.run
+    qtbot.waitUntil(lambda: not run.is_under_way, timeout=PATIENCE_MS)
+
+
+def kept(window: Window) -> list[Experiment]:
+    """What the history has, the newest first; read here, for no test waits for a disk."""
+    store = window.experiments.history.store
+    return [store.experiment(row.key) for row in store.listing()]
+
+
+def said(window: Window) -> str:
+    return window.experiments.page.strip.result.text()
+
+
+def test_that_a_bench_runs_is_shown_and_gives_the_settings_back(
+    window: Window, qtbot: QtBot
+) -> None:
+    session = window.desk.session
+    session.commit("slots", 3)  # waits for Apply, and still does after the bench
+    before, wanted = session.applied, session.wanted
+    assert before is not None
+    fill(window, "bench", runs="2")
+    start(window, qtbot)
+    page = window.experiments.page
+    assert page.strip.is_under_way
+    assert page.is_result_shown
+    assert not page.form.start.isEnabled()
+    ended(window, qtbot)
+    assert session.applied is not None
+    assert (session.applied.config, session.wanted) == (before.config, wanted)
+    assert said(window) == "Bench done. Your settings are in force again."
+    experiment = kept(window)[0]
+    assert experiment.state is State.DONE
+    assert len(experiment.cells[0].runs) == 2
+    qtbot.waitUntil(lambda: page.result.sheet() is not None, timeout=PATIENCE_MS)
+    sheet = page.result.sheet()
+    assert sheet is not None
+    assert sheet.key == experiment.key
+    assert page.form.start.isEnabled()
+
+
+def test_that_a_sweep_can_be_cancelled_and_its_row_applied_and_undone(
+    window: Window, qtbot: QtBot
+) -> None:
+    session = window.desk.session
+    before = session.wanted
+    fill(window, "sweep", rounds="50")
+    window.experiments.page.form.axes.set_values([AxisValues("slots", "1,2")])
+    start(window, qtbot)
+    with qtbot.waitSignal(window.experiments.run.kept, timeout=PATIENCE_MS):
+        pass
+    window.actions_of_window.run("experiments.cancel")
+    ended(window, qtbot)
+    assert "stopped; " in said(window)
+    assert said(window).endswith("Your settings are in force again.")
+    assert session.wanted == before
+    experiment = kept(window)[0]
+    assert experiment.state is State.STOPPED
+    assert any(cell.runs for cell in experiment.cells)
+    page = window.experiments.page
+    page.result.apply_wanted.emit({**experiment.cells[0].config})
+    qtbot.waitUntil(lambda: running_slots(window) == 1, timeout=PATIENCE_MS)
+    assert page.strip.offered() == ("undo",)
+    QTest.mouseClick(page.strip.actions_offered()[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: running_slots(window) == before.slots, timeout=PATIENCE_MS)
+    assert session.wanted == before
+
+
+def running_slots(window: Window) -> int:
+    applied = window.desk.session.applied
+    return 0 if applied is None or window.desk.session.work else applied.config.slots
+
+
+def test_that_a_dead_engine_keeps_what_was_measured_and_comes_back(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", runs="50")
+    start(window, qtbot)
+    with qtbot.waitSignal(window.experiments.run.kept, timeout=PATIENCE_MS):
+        pass
+    assert window.desk.hello is not None
+    os.kill(window.desk.hello.pid, signal.SIGKILL)
+    ended(window, qtbot)
+    assert "SIGKILL" in said(window)
+    experiment = kept(window)[0]
+    assert experiment.state is State.FAILED
+    assert experiment.cells[0].runs
+    qtbot.waitUntil(lambda: window.desk.client.state is EngineState.READY, timeout=PATIENCE_MS)
+
+
+def test_that_changing_settings_meanwhile_ends_it_with_the_reason(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", runs="50")
+    start(window, qtbot)
+    with qtbot.waitSignal(window.experiments.run.kept, timeout=PATIENCE_MS):
+        pass
+    window.desk.session.commit("temperature", 0.7)
+    ended(window, qtbot)
+    assert "were changed in the window" in said(window)
+
+
+def test_that_a_window_closes_at_once_during_a_run_and_the_history_has_it(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", runs="50")
+    start(window, qtbot)
+    with qtbot.waitSignal(window.experiments.run.kept, timeout=PATIENCE_MS):
+        pass
+    assert window.desk.hello is not None
+    pid = window.desk.hello.pid
+    window.close()
+    assert not Path(f"/proc/{pid}/cmdline").exists() or not Path("/proc").exists()
+    experiment = kept(window)[0]
+    assert experiment.state in (State.RUNNING, State.STOPPED)
+    assert experiment.cells[0].runs
+
+
+def test_that_bad_input_is_told_beside_the_field_and_nothing_begins(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", requests="none of them")
+    form = window.experiments.page.form
+    qtbot.waitUntil(form.start.isEnabled, timeout=PATIENCE_MS)
+    QTest.mouseClick(form.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(form.fields["requests"].problem()), timeout=PATIENCE_MS)
+    assert not window.experiments.run.is_under_way
+    assert form.values().text("requests") == "none of them"
+
+
+def test_that_the_page_is_in_reach_and_the_window_knows_its_tabs(
+    make_window: Callable[..., Window],
+) -> None:
+    window = make_window()
+    page = window.experiments.page
+    assert not page.isVisible()
+    window.actions_of_window.run("experiments.show")
+    assert page.isVisible()
+    assert page.isAncestorOf(QApplication.focusWidget() or window)
+    assert window.actions_of_window.action("experiments.cancel").why_not() == (
+        "No experiment is under way."
+    )
+    window.actions_of_window.run("experiments.sweep")
+    assert page.form.kinds.key() == "sweep"
+    assert not page.form.start.isEnabled()
+    assert page.form.estimate.text().startswith("No model is loaded.")
+    window.go_to("chat")
+    assert window.chat.isVisible()

@@ -1,0 +1,159 @@
+"""The fields of the form: what each is called, in which kinds of experiments it stands. Data alone.
+
+Whoever feeds the form says what an empty field stands for (``FormOffers``); here are the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SOURCE, AXES, DRAFTS = "source", "axes", "drafts"
+"""Names of the parts that are more than a field, for sentences beside them."""
+
+
+class Shape(StrEnum):
+    """How a field is filled in."""
+
+    TEXT = "text"
+    CHOICE = "choice"
+    SWITCH = "switch"
+    PATH = "path"
+
+
+class Part(StrEnum):
+    """Headings that fields stand below."""
+
+    WORK = "Work"
+    SETTINGS = "Settings"
+    MEASURING = "Measuring"
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """One field.
+
+    Attributes:
+        name: Of its text in ``FormValues``.
+        label: What it is called.
+        kinds: In which it stands.
+        part: Below which heading.
+        shape: How it is filled in.
+        unit: Behind it.
+        hint: What it means, a sentence.
+        when: Name of another field and the text with which alone this one stands there.
+    """
+
+    name: str
+    label: str
+    kinds: tuple[str, ...]
+    part: Part = Part.MEASURING
+    shape: Shape = Shape.TEXT
+    unit: str = ""
+    hint: str = ""
+    when: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One of several.
+
+    Attributes:
+        key: What it is known by.
+        word: What it is called.
+        about: What it stands for, a sentence.
+        why_not: Why it cannot be chosen now; empty if it can.
+    """
+
+    key: str
+    word: str
+    about: str = ""
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class FormOffers:
+    """What the form offers now.
+
+    Attributes:
+        sources: What may be asked of the engine.
+        usual: What an empty field stands for, by the field's name, for each source; the empty
+            source's count for all.
+        choices: Of each field that is a choice, the one taken by itself first.
+        notes: Beside a field, what its value means now.
+        drafts: Draft models on this machine, by their paths.
+        why_no_start: Why nothing can be started now; empty if it can.
+    """
+
+    sources: tuple[Offer, ...] = ()
+    usual: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[Offer, ...]] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    drafts: tuple[Offer, ...] = ()
+    why_no_start: str = ""
+
+
+_PLAYS = ("bench", "sweep", "compare", "users", "tune")
+_ON_SETTINGS = ("bench", "sweep", "users", "quality", "tune")
+
+FIELDS: tuple[FieldSpec, ...] = (
+    FieldSpec(
+        "users", "Users at a time", ("bench", "sweep", "compare", "tune"), Part.WORK,
+        hint="Each waits for an answer before asking again.",
+    ),
+    FieldSpec("requests", "Requests", ("bench", "sweep", "compare", "tune"), Part.WORK,
+              hint="Of a run in total."),
+    FieldSpec("judged", "Requests", ("users",), Part.WORK,
+              hint="By which a number of users is judged; a search takes as few as can tell."),
+    FieldSpec("ttft_slo_s", "TTFT limit", _PLAYS, Part.WORK, unit="s",
+              hint="What a user waits for the first word at most; none for no limit."),
+    FieldSpec("tpot_slo_ms", "TPOT limit", _PLAYS, Part.WORK, unit="ms",
+              hint="Per token of an answer at most; none for no limit."),
+    FieldSpec("text", "Text to read", ("quality",), Part.WORK, Shape.PATH,
+              hint="Both caches read it side by side."),
+    FieldSpec("settings", "Settings", _ON_SETTINGS, Part.SETTINGS, Shape.CHOICE),
+    FieldSpec("a", "A", ("compare",), Part.SETTINGS,
+              hint="Settings as key=value, separated by commas, over those that run now."),
+    FieldSpec("b", "B", ("compare",), Part.SETTINGS,
+              hint="The same over the settings wanted in the tune column."),
+    FieldSpec("types", "Cache types", ("quality",), Part.SETTINGS,
+              hint="K/V pairs to compare with f16, such as q8_0/q4_0, or one for both."),
+    FieldSpec("purpose", "Settings for", ("tune",), Part.SETTINGS, Shape.CHOICE),
+    FieldSpec("ctx_needed_tok", "Context needed", ("tune",), Part.SETTINGS, unit="tok",
+              hint="That each slot must have."),
+    FieldSpec("margin_mib", "Memory margin", ("tune",), Part.SETTINGS, unit="MiB",
+              hint="That stays free on every device."),
+    FieldSpec("kv_floor", "Coarsest KV type", ("tune",), Part.SETTINGS, Shape.CHOICE),
+    FieldSpec("runs", "Runs", ("bench",), hint="After a warm-up that is thrown away."),
+    FieldSpec("by", "Best by", ("sweep",), shape=Shape.CHOICE),
+    FieldSpec("rounds", "Rounds", ("sweep",),
+              hint="How often each combination is measured; an interval needs 5."),
+    FieldSpec("by_ab", "Decided by", ("compare",), shape=Shape.CHOICE),
+    FieldSpec("pairs", "Most pairs", ("compare",),
+              hint="Of runs, one of A and one of B; it ends earlier once the difference is clear."),
+    FieldSpec("how", "Users", ("users",), shape=Shape.CHOICE),
+    FieldSpec("numbers", "Numbers of users", ("users",), hint="Such as 1,2,4,8.",
+              when=("how", "numbers")),
+    FieldSpec("rates", "Requests per second", ("users",), when=("how", "rates"),
+              hint="Such as 0.5,1,2; they arrive whoever waits."),
+    FieldSpec("most", "At most", ("users",), unit="users", hint="No larger number is tried.",
+              when=("how", "find")),
+    FieldSpec("share", "Within the limits", ("users",), unit="%", when=("how", "find"),
+              hint="Share of requests that must keep them."),
+    FieldSpec("long_prompt_tok", "Long prompt", ("users",), unit="tok",
+              hint="Arrives among the chats at the end; 0 leaves it out."),
+    FieldSpec("minutes", "Time limit", ("compare",), unit="min",
+              hint="No pair begins after it."),
+    FieldSpec("minutes_users", "Time limit", ("users",), unit="min",
+              hint="No run begins after it."),
+    FieldSpec("chunks", "Most chunks", ("quality",), hint="Of the text that are read."),
+    FieldSpec("chunk_tok", "Tokens of a chunk", ("quality",), unit="tok",
+              hint="The second half of each is scored."),
+    FieldSpec("recall", "Recall test", ("quality",), shape=Shape.SWITCH,
+              hint="Facts told in a long text are asked for; takes minutes more."),
+    FieldSpec("measurements", "Most runs", ("tune",), hint="It ends earlier once it is done."),
+)  # fmt: skip
+"""All fields, in the order in which they stand."""
+
+BY_NAME: Mapping[str, FieldSpec] = {spec.name: spec for spec in FIELDS}
