@@ -97,6 +97,7 @@ class HistoryView(QFrame):
         self._screens = QStackedWidget(self)
         self._lay_out()
         self._connect()
+        self.setFocusProxy(self.list)
         self.set_palette(DARK)
         self.set_loading()
 
