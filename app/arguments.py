@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -20,8 +22,10 @@ from app.experiments import (
     cli_probe,
     cli_quality,
     cli_sweep,
+    cli_tune,
     cli_users,
 )
+from app.plain_output import printable
 from app.quoting import Shell, own_shell
 
 # The first one is what the window shows unasked.
@@ -40,15 +44,23 @@ COMMANDS = (
     "quality",
     "probe",
     "users",
+    "tune",
 )
 # Each adds its own parser.
-_EXPERIMENTS = (cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe, cli_users)
+_EXPERIMENTS = (
+    cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe, cli_users, cli_tune,
+)  # fmt: skip
 _COMMAND = "COMMAND"
+_WRONG_STATUS = 2
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 
 
+class _WrongWordsError(Exception):
+    """The command line cannot be read; the message says why, and where the right words are."""
+
+
 class _Parser(argparse.ArgumentParser):
-    """Refuses in a sentence, with exit status 2."""
+    """Refuses in a sentence."""
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where the right words are told."""
@@ -57,7 +69,7 @@ class _Parser(argparse.ArgumentParser):
             sentence = f"{message[:1].upper()}{message[1:]}."
         else:
             sentence = f"There is no command {found[1]!r}.{_nearest(found[1])}"
-        self.exit(2, f"{sentence} `{self.prog} --help` says what can be asked for.\n")
+        raise _WrongWordsError(f"{sentence} `{self.prog} --help` says what can be asked for.")
 
 
 def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -66,7 +78,15 @@ def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     Raises:
         SystemExit: With status 2 where they are wrong, with 0 where help was asked for; it is said.
     """
-    return _parser().parse_args(words)
+    told = sys.argv[1:] if words is None else words
+    try:
+        return _parser().parse_args(told)
+    except _WrongWordsError as error:
+        sys.stderr.write(f"{printable(str(error))}\n")
+        if "--json" in told:
+            sys.stdout.write(json.dumps({"error": str(error)}) + "\n")
+            sys.stdout.flush()
+        raise SystemExit(_WRONG_STATUS) from None
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -21,10 +21,12 @@ from app.experiments import (
     cli_probe,
     cli_quality,
     cli_sweep,
+    cli_tune,
     cli_users,
 )
 from app.export.targets import TARGETS
-from app.plain_output import is_of_stream, prepare_streams, printable, silence
+from app.json_output import tell_error, write_json
+from app.plain_output import is_of_stream, prepare_streams, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
 from app.quoting import Shell
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _RUNS[arguments.command](arguments)
         sys.stdout.flush()
     except (DomainError, PlanningError) as error:
-        print(printable(str(error)), file=sys.stderr)
+        tell_error(str(error), as_json=getattr(arguments, "json", False))
         return 1
     except KeyboardInterrupt:  # experiments answer it themselves, once they have begun
         print("Stopped.", file=sys.stderr)
@@ -183,7 +185,7 @@ def _kept_config() -> EngineConfig:
 
 
 def _print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    write_json(value, sys.stdout)
 
 
 def _bytes_with_caches(plan: MemoryPlan) -> dict[str, int]:
@@ -207,6 +209,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "quality": cli_quality.run,
     "probe": cli_probe.run,
     "users": cli_users.run,
+    "tune": cli_tune.run,
 }
 
 

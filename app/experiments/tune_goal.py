@@ -9,12 +9,14 @@ import msgspec
 from app.experiments.workload import Workload
 from engine_bridge.settings.domain import DomainError, Value
 
-USUAL_MEASUREMENTS = 60
+USUAL_MEASUREMENTS = 80
 """Runs that usually suffice for all steps; a tuner that needs less ends before."""
 LEAST_MEASUREMENTS = 4
 MOST_MEASUREMENTS = 2_000
 USUAL_MARGIN_BYTES = 512 * 2**20
 """Memory that stays free on every device, for what others need meanwhile."""
+VARIANTS = 16
+"""How many kinds of texts a workload is run with before they come again."""
 KV_LADDER = ("f16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0")
 """KV types from the finest to the coarsest that a tuner tries; q8_0 halves the cache."""
 
@@ -92,4 +94,4 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise DomainError(f"Configurations must be 0 or more; got {self.configurations:,}.")
         if self.margin_bytes < 0 or self.ctx_needed_tok < 0:
             raise DomainError("The memory margin and the context must be 0 or more.")
-        self.workload.check()
+        self.run_workload.check()

@@ -1,0 +1,28 @@
+"""What is read out of a tuning that is kept: the best settings. Pure."""
+
+from __future__ import annotations
+
+from app.experiments.experiment import Cell, Experiment
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
+
+KEPT = "kept"
+"""In ``Cell.extra`` the number of the step that kept it, from 1: the best so far has the highest;
+missing where it was never kept."""
+
+
+def best_cell(experiment: Experiment) -> Cell | None:
+    """The cell that was kept last: the best so far; None where none was."""
+    kept = [cell for cell in experiment.cells if cell.extra.get(KEPT)]
+    return max(kept, key=lambda cell: cell.extra[KEPT], default=None)
+
+
+def config_of(cell: Cell, model_path: str) -> EngineConfig:
+    """The settings of a cell, for a model's file."""
+    values: dict[str, object] = {**cell.config, "model_path": model_path}
+    return EngineConfig.from_values(values)
+
+
+def changes_between(before: EngineConfig, after: EngineConfig) -> dict[str, tuple[Value, Value]]:
+    """Settings that differ, by key: the value before and the one after."""
+    return {key: (getattr(before, key), getattr(after, key)) for key in after.changed_from(before)}

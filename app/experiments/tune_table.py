@@ -1,0 +1,109 @@
+"""A tuning as text: what was tried in which order, the best settings, and their command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from app.experiments.experiment import Cell, Experiment
+from app.experiments.measures import BY_FIGURE
+from app.experiments.tables import definition_lines, subject_lines, wrapped
+from app.experiments.tune_goal import TuneGoal
+from app.experiments.tune_objective import ANSWERED, Level, objective_of
+from app.experiments.tune_result import KEPT, best_cell, changes_between, config_of
+from app.experiments.tune_words import purpose_words
+from app.export.targets import TARGETS
+from app.planning import PlanAnswer, PlanningError, plan_in_throwaway_process
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import BY_KEY
+
+_TARGET = "llama-server"
+_INDENT = "  "
+
+
+def tune_lines(
+    experiment: Experiment,
+    start: EngineConfig,
+    goal: TuneGoal,
+    *,
+    explain: bool = False,
+    plan: Callable[[EngineConfig], PlanAnswer] = plan_in_throwaway_process,
+) -> list[str]:
+    """All there is to say of a tuning.
+
+    Args:
+        experiment: Finished, stopped or failed.
+        start: The settings before.
+        goal: What was asked for.
+        explain: Whether it is added how the settings were chosen.
+        plan: Plans the best, for what its command line leaves to the engine.
+    """
+    parts = [[experiment.title] if experiment.title else [], _tries(experiment.cells)]
+    parts.append([line for said in experiment.conclusion for line in wrapped(said)])
+    best = best_cell(experiment)
+    if best is not None:
+        config = config_of(best, start.model_path)
+        parts += [_changes(start, config), _command(config, plan)]
+    if explain:
+        parts.append(_explained(goal))
+    parts.append(subject_lines(experiment))
+    lines: list[str] = []
+    for part in filter(None, parts):
+        lines += ["", *part] if lines else part
+    return lines
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _tries(cells: Sequence[Cell]) -> list[str]:
+    """Each sentence once, in the order in which configurations were tried."""
+    lines: list[str] = []
+    for cell in cells:
+        mark = "+ " if cell.extra.get(KEPT) else "- "
+        for note in cell.notes:
+            lines += wrapped(note, mark=mark)
+    return lines
+
+
+def _changes(start: EngineConfig, best: EngineConfig) -> list[str]:
+    changes = changes_between(start, best)
+    if not changes:
+        return ["No setting is changed."]
+    return [
+        "Settings changed:",
+        *(
+            f"{_INDENT}--set {key}={BY_KEY[key].domain.format(after)}"
+            for key, (_, after) in changes.items()
+        ),
+    ]
+
+
+def _command(config: EngineConfig, plan: Callable[[EngineConfig], PlanAnswer]) -> list[str]:
+    try:
+        answer = plan(config)
+    except PlanningError as error:
+        return [f"Its command line could not be written: {error}"]
+    export = TARGETS[_TARGET](config, answer.plan.effective, answer.model)
+    if not export.text:
+        return list(export.notes)
+    return ["Command line:", export.text]
+
+
+def _explained(goal: TuneGoal) -> list[str]:
+    levels = [level for level in objective_of(goal).levels if level.measure.key != ANSWERED.key]
+    return [
+        *wrapped(f"Chosen for {purpose_words(goal)} by {_told(levels)}."),
+        *definition_lines(
+            [level.measure.key for level in levels if level.measure.key in BY_FIGURE]
+        ),
+    ]
+
+
+def _told(levels: Sequence[Level]) -> str:
+    names = [level.measure.label for level in levels]
+    if names == ["time of a typical turn"]:
+        return (
+            "the time of a typical turn, which is TTFT + mean tokens of an answer × TPOT: from "
+            "sending a question to the last word of the answer"
+        )
+    return ", then ".join(names)

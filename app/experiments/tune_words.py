@@ -1,0 +1,210 @@
+"""What a tuner says of each try: what it saw, kept or dropped and why; and what came out. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from app.experiments.measures import Measure
+from app.experiments.planned import Planned, work_words
+from app.experiments.spread import LEAST_RUNS
+from app.experiments.tables import value_text
+from app.experiments.tune_goal import Purpose, TuneGoal
+from app.experiments.tune_judge import Judgement
+from app.experiments.tune_objective import Objective
+from app.experiments.tune_result import changes_between
+from app.experiments.verdict import Outcome, verdict_of_pairs
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
+from engine_bridge.settings.table import BY_KEY
+
+# A narrow no-break space keeps a number and its unit together at a line's end.
+_NB = "\u202f"
+_MANY = 2.0
+_PURPOSES = {
+    Purpose.CHAT: "one person chatting",
+    Purpose.USERS: "{users} within the limits",
+    Purpose.BATCH: "most tokens an hour",
+}
+
+
+def purpose_words(goal: TuneGoal) -> str:
+    """``8 users within the limits``."""
+    noun = "1 user" if goal.users == 1 else f"{goal.users:,} users"
+    return _PURPOSES[goal.purpose].format(users=noun)
+
+
+def change_words(before: EngineConfig, after: EngineConfig) -> str:
+    """``slots=4 in place of 1, flash_attn=on in place of auto``."""
+    return ", ".join(
+        f"{key}={_value(key, new)} in place of {_value(key, old)}"
+        for key, (old, new) in changes_between(before, after).items()
+    )
+
+
+def saw(judgement: Judgement, objective: Objective) -> str:
+    """What the pairs showed: ``12 % faster in time of a typical turn (± 4 %, 3 pairs)``."""
+    level = objective.levels[judgement.level]
+    pairs = "1 pair" if judgement.pairs == 1 else f"{judgement.pairs} pairs"
+    if level.is_share:
+        points = 100 * abs(judgement.gain)
+        word = "more" if judgement.gain >= 0 else "fewer"
+        told = f"{points:.0f} points {word} of the {level.measure.label}"
+        return f"{told} (± {100 * judgement.error:.0f} points, {pairs})"
+    error = _percent(math.expm1(judgement.error))
+    told = _claim(judgement.gain, level.measure)
+    return f"{told} in {level.measure.label} (± {error}, {pairs})"
+
+
+def verdict_words(judgement: Judgement, *, is_kept: bool) -> str:
+    """Why it was kept or dropped."""
+    if is_kept and judgement.outcome is Outcome.BETTER:
+        return "Kept, for the gain is clear."
+    if is_kept:
+        return "Kept, for it is probably better; the runs that were left could not make it clear."
+    if judgement.outcome is Outcome.WORSE:
+        return "Dropped, for it is clearly worse."
+    if judgement.outcome is Outcome.BETTER:
+        return "Dropped, for another one is better."
+    return "Dropped, for the difference is no larger than what runs differ by."
+
+
+def try_note(
+    title: str,
+    before: EngineConfig,
+    after: EngineConfig,
+    judgement: Judgement,
+    objective: Objective,
+    *,
+    is_kept: bool,
+) -> str:
+    """One try in full: what was tried, what was seen, what became of it and why."""
+    return (
+        f"{title}: tried {change_words(before, after)}. Saw {saw(judgement, objective)}. "
+        f"{verdict_words(judgement, is_kept=is_kept)}"
+    )
+
+
+def refusal_note(title: str, before: EngineConfig, after: EngineConfig, reason: str) -> str:
+    """A try that could not be."""
+    return f"{title}: {change_words(before, after)} was not measured. {reason}"
+
+
+def conclusion_of(
+    goal: TuneGoal,
+    objective: Objective,
+    start: EngineConfig,
+    best: EngineConfig,
+    *,
+    values: Mapping[EngineConfig, Sequence[float | None]],
+    pairs: tuple[Sequence[float | None], Sequence[float | None]],
+    counts: tuple[int, int],
+    lost: Sequence[str] = (),
+    untried: Sequence[str] = (),
+    is_stopped: bool = False,
+) -> tuple[str, ...]:
+    """The whole in sentences.
+
+    Args:
+        goal: What was asked for.
+        objective: By what was chosen.
+        start: The settings before.
+        best: The best settings.
+        values: The figure that is told, by configuration and run.
+        pairs: That figure of the start and of the best, in rounds that measured both.
+        counts: Runs, and configurations, that were measured.
+        lost: Steps that brought nothing.
+        untried: Steps for which no run was left.
+        is_stopped: Whether the user stopped it.
+    """
+    sentences = ["Stopped by you; these are the best settings until then."] if is_stopped else []
+    sentences.append(_best_words(goal, start, best))
+    sentences += _result_words(objective.measure, values.get(best, ()))
+    sentences += _gain_words(objective.measure, start, best, pairs)
+    runs, configs = counts
+    sentences.append(
+        f"{runs} of at most {goal.measurements} runs were taken, on {configs} configurations."
+    )
+    if lost:
+        sentences.append(f"Tried without a clear gain: {', '.join(lost)}.")
+    if untried:
+        names = ", ".join(untried)
+        sentences.append(f"Not tried, for no run was left: {names}. A larger budget reaches them.")
+    if goal.kept:
+        labels = ", ".join(BY_KEY[key].label for key in goal.kept if key in BY_KEY)
+        sentences.append(f"Not touched, as you asked: {labels}.")
+    return tuple(sentences)
+
+
+def planned_tune(goal: TuneGoal) -> Planned:
+    """What a tuning is going to do, at most."""
+    workload = goal.run_workload
+    return Planned(
+        f"Planned: at most {goal.measurements} runs of {work_words(workload)}, each after a short "
+        f"warm-up, to tune for {purpose_words(goal)}; fewer where all is clear before.",
+        goal.measurements,
+        goal.measurements * workload.requests,
+    )
+
+
+# --- Inside -----------------------------------------------------------------------------
+
+
+def _best_words(goal: TuneGoal, start: EngineConfig, best: EngineConfig) -> str:
+    purpose = purpose_words(goal)
+    if start == best:
+        return f"Best for {purpose}: the settings as they are. Nothing that was tried is better."
+    return f"Best for {purpose}: {change_words(start, best)}."
+
+
+def _result_words(measure: Measure, values: Sequence[float | None]) -> list[str]:
+    known = [value for value in values if value is not None]
+    if not known:
+        return []
+    runs = "1 run" if len(known) == 1 else f"the median of {len(known)} runs"
+    label = measure.label[:1].upper() + measure.label[1:]
+    return [f"{label}: {value_text(measure, median(known))} ({runs})."]
+
+
+def _gain_words(
+    measure: Measure,
+    start: EngineConfig,
+    best: EngineConfig,
+    pairs: tuple[Sequence[float | None], Sequence[float | None]],
+) -> list[str]:
+    if start == best:
+        return []
+    before, after = pairs
+    both = [pair for pair in zip(before, after, strict=True) if None not in pair]
+    if len(both) < LEAST_RUNS:
+        return [
+            "How much that is against the settings before was not measured often enough to be told "
+            "with an interval."
+        ]
+    verdict = verdict_of_pairs(before, after, measure, ("the settings before", "the best")).sentence
+    return [verdict[:1].upper() + verdict[1:]]
+
+
+def _claim(gain: float, measure: Measure) -> str:
+    factor = math.exp(gain)
+    if factor >= _MANY and measure.better == "faster":
+        return f"{factor:.1f} times as fast"
+    word = measure.better if gain >= 0 else measure.worse
+    return f"{_percent(abs(factor - 1))} {word}"
+
+
+def _percent(share: float) -> str:
+    if not math.isfinite(share):
+        return "any"
+    percent = 100 * share
+    return f"{percent:,.0f}{_NB}%" if percent >= 9.95 else f"{percent:.1f}{_NB}%"
+
+
+def _value(key: str, value: Value) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if key.endswith("_path") and isinstance(value, str):
+        return Path(value).name or "none"
+    return BY_KEY[key].domain.format(value)

@@ -1,0 +1,305 @@
+"""The tuner on made-up engines: what it settles, tries, keeps, drops and says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from app.experiments.experiment import Cell, Experiment, Figures, Kind, State, Subject
+from app.experiments.lengths import Fixed
+from app.experiments.measuring import changed_values, name_of
+from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError, StoppedError
+from app.experiments.tune_goal import Purpose, TuneGoal
+from app.experiments.tune_ground import needed_ctx_tok
+from app.experiments.tune_result import best_cell, changes_between, config_of
+from app.experiments.tune_steps import Cores
+from app.experiments.tune_table import tune_lines
+from app.experiments.tuner import tune
+from app.experiments.workload import Material, Workload
+from engine_bridge.model_facts import ModelFacts
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.problem import Problem
+from tests.unit.experiments.made_up import SUBJECT, Listener, plan_that_fits
+from tests.unit.experiments.made_up_tables import figures
+
+WORK = Workload(
+    "work", Material.PROSE, Fixed(64), Fixed(100), requests=8, ttft_slo_s=1.0, tpot_slo_s=0.1
+)
+PLAIN = EngineConfig(model_path="/m.gguf")
+CORES = Cores(2, 2)
+Speed = Callable[[EngineConfig], float]
+
+
+@dataclass
+class SpeedBench:
+    """A ``TuneBench`` whose engine is as fast as a function says, exactly.
+
+    Attributes:
+        speed: Tokens per second of a configuration.
+        misfit: Why a configuration does not fit; empty where it does.
+        run: Makes a run of a speed and its configuration.
+        fails: Raises for a configuration what its run raises.
+        stop_after: Runs after which the user stops it; None never.
+        measured: What was measured, run by run.
+        variants: The texts of each run.
+    """
+
+    speed: Speed
+    misfit: Callable[[EngineConfig], str] = lambda config: ""
+    run: Callable[[float, EngineConfig], Figures] = lambda speed, config: figures(speed)
+    fails: Callable[[EngineConfig], PortError | None] = lambda config: None
+    stop_after: int | None = None
+    has_board: bool = False
+    model: ModelFacts | None = None
+    measured: list[EngineConfig] = field(default_factory=list)
+    variants: list[int] = field(default_factory=list)
+
+    def subject(self) -> Subject:
+        return SUBJECT
+
+    def fits(self, config: EngineConfig) -> str:
+        return self.misfit(config)
+
+    def measure(self, config: EngineConfig, variant: int = 0) -> Figures:
+        if self.stop_after is not None and len(self.measured) >= self.stop_after:
+            raise StoppedError("Stopped.")
+        self.measured.append(config)
+        self.variants.append(variant)
+        if (error := self.fails(config)) is not None:
+            raise error
+        # Not all alike, or the spread of the runs would be none.
+        return self.run(self.speed(config) * (1 + 0.002 * (len(self.measured) % 3)), config)
+
+    def disturbed(self) -> str:
+        return ""
+
+    def cell(self, config: EngineConfig) -> Cell:
+        return Cell(name=name_of(config), config=changed_values(config))
+
+
+def tuned(
+    bench: SpeedBench,
+    purpose: Purpose = Purpose.CHAT,
+    *,
+    start: EngineConfig = PLAIN,
+    listener: Listener | None = None,
+    users: int = 8,
+    **values: object,
+) -> Experiment:
+    goal = TuneGoal(
+        purpose,
+        WORK,
+        users=1 if purpose is Purpose.CHAT else users,
+        **values,  # type: ignore[arg-type]
+    )
+    return tune(bench, start, goal, listener or Listener(), cores=CORES)
+
+
+def best_of(experiment: Experiment) -> EngineConfig:
+    best = best_cell(experiment)
+    assert best is not None
+    return config_of(best, PLAIN.model_path)
+
+
+def said_of(experiment: Experiment) -> str:
+    return "\n".join(note for cell in experiment.cells for note in cell.notes)
+
+
+def by_threads(config: EngineConfig) -> float:
+    """One thread is faster, for whatever reason."""
+    return 15.0 if config.threads == 1 else 10.0
+
+
+def test_that_one_person_gets_the_context_of_the_work_one_slot_and_what_measures_faster() -> None:
+    bench = SpeedBench(by_threads)
+    experiment = tuned(bench)
+    best = best_of(experiment)
+    assert (experiment.kind, experiment.state) == (Kind.TUNE, State.DONE)
+    assert (best.slots, best.threads) == (1, 1)
+    assert best.ctx_per_slot_tok == needed_ctx_tok(TuneGoal(Purpose.CHAT, WORK)) < 4096
+    # Nothing else brought anything.
+    assert set(changes_between(PLAIN, best)) == {"slots", "threads", "ctx_per_slot_tok"}
+    notes = said_of(experiment)
+    assert "sized to the work" in notes
+    assert "Slots: 1 in place of 4." in notes
+    assert "Threads, decode: tried threads=1 in place of auto. Saw" in notes
+    assert "Kept, for the gain is clear." in notes
+    assert "Dropped, for the difference is no larger than what runs differ by." in notes
+    assert "threads=1 in place of auto" in experiment.conclusion[0]
+    assert any("% faster than the settings before" in said for said in experiment.conclusion)
+
+
+def test_that_no_more_is_measured_than_the_budget_and_each_part_is_handed_on() -> None:
+    bench, listener = SpeedBench(by_threads), Listener()
+    experiment = tuned(bench, listener=listener, measurements=12)
+    assert len(bench.measured) <= 12
+    assert sum(len(cell.runs) for cell in experiment.cells) == len(bench.measured)
+    counts = [sum(len(cell.runs) for cell in one.cells) for one in listener.kept_ones]
+    assert sorted(set(counts)) == list(range(1, len(bench.measured) + 1))
+    assert all(0 <= share <= 1 for share, _, _ in listener.told)
+
+
+def test_that_what_is_clearly_worse_gets_a_single_run() -> None:
+    bench = SpeedBench(lambda config: 3.0 if config.spec_types else 10.0)
+    tuned(bench)
+    drafting = [config for config in bench.measured if config.spec_types]
+    assert len(drafting) == len(set(drafting)) == 5
+
+
+def test_that_drafts_that_pay_are_found_with_their_length_and_a_slow_draft_model_is_not() -> None:
+    def speed(config: EngineConfig) -> float:
+        if "draft-simple" in config.spec_types:
+            return 7.0
+        if "ngram-simple" in config.spec_types:
+            return 14.0 + (4.0 if config.ngram_size_m == 64 else 0.0)
+        return 10.0
+
+    bench = SpeedBench(speed)
+    experiment = tuned(bench, drafts=("/draft.gguf",), measurements=120)
+    best = best_of(experiment)
+    assert best.spec_types == ("ngram-simple",)
+    assert best.ngram_size_m == 64
+    assert any("draft-simple" in config.spec_types for config in bench.measured)
+    notes = said_of(experiment)
+    assert "draft_model_path=draft.gguf in place of none" in notes
+    # Drafts learn from texts, so these are not the same again and again.
+    assert max(bench.variants) > 0
+
+
+def test_that_slots_are_doubled_until_the_total_stops_growing() -> None:
+    def speed(config: EngineConfig) -> float:
+        return {1: 10.0, 2: 19.0, 4: 30.0, 8: 31.0, 16: 31.0}[config.slots]
+
+    bench = SpeedBench(speed)
+    experiment = tuned(bench, Purpose.BATCH, users=16, start=PLAIN.with_values({"slots": 1}))
+    tried = list(dict.fromkeys(config.slots for config in bench.measured))
+    assert tried[:4] == [1, 2, 4, 8]
+    assert best_of(experiment).slots in (4, 8)
+    assert "slots=2 in place of 1" in said_of(experiment)
+
+
+def test_that_users_get_what_keeps_the_limits_and_not_the_highest_total() -> None:
+    def run(speed: float, config: EngineConfig) -> Figures:
+        is_kept = config.slots <= 2
+        return msgspec.structs.replace(
+            figures(speed),
+            kept_share=1.0 if is_kept else 0.3,
+            goodput_req_s=1.0 if is_kept else 0.6,
+            ttft_p95_s=0.5,
+        )
+
+    bench = SpeedBench(lambda config: 10.0 * config.slots, run=run)
+    experiment = tuned(bench, Purpose.USERS, users=8)
+    assert best_of(experiment).slots <= 2
+    assert "requests within the limits" in said_of(experiment)
+
+
+def test_that_the_kv_cache_is_quantised_where_memory_is_the_limit_and_only_there() -> None:
+    def misfit(config: EngineConfig) -> str:
+        size = config.slots * (0.53 if config.cache_type_k == "q8_0" else 1.0)
+        return "CUDA0 does not suffice." if size > 4.5 else ""
+
+    def speed(config: EngineConfig) -> float:
+        return 10.0 * float(config.slots**0.8)
+
+    best = best_of(tuned(SpeedBench(speed, misfit), Purpose.BATCH, users=16))
+    assert (best.slots, best.cache_type_k, best.cache_type_v) == (8, "q8_0", "q8_0")
+    roomy = SpeedBench(speed)
+    tuned(roomy, Purpose.BATCH, users=16)
+    assert {config.cache_type_k for config in roomy.measured} == {"f16"}
+    floored = SpeedBench(speed, misfit)
+    experiment = tuned(floored, Purpose.BATCH, users=16, kv_floor="f16")
+    assert {config.cache_type_k for config in floored.measured} == {"f16"}
+    assert best_of(experiment).slots == 4
+    skipped = [cell for cell in experiment.cells if cell.skipped]
+    assert skipped[0].skipped == "CUDA0 does not suffice."
+    assert "was not measured. CUDA0 does not suffice." in skipped[0].notes[0]
+
+
+def test_that_layers_go_onto_the_gpu_as_a_whole_with_a_smaller_cache_if_need_be() -> None:
+    def misfit(config: EngineConfig) -> str:
+        is_whole, is_small = config.n_gpu_layers == "all", config.cache_type_k == "q8_0"
+        return "CUDA0 does not suffice." if is_whole and not is_small else ""
+
+    bench = SpeedBench(lambda config: 10.0, misfit, has_board=True)
+    experiment = tuned(bench)
+    best = best_of(experiment)
+    assert (best.n_gpu_layers, best.cache_type_k) == ("all", "q8_0")
+    notes = said_of(experiment)
+    assert "Layers: all on the GPU" in notes
+    assert "Memory is the limit, and it takes 53% of an f16 cache" in notes
+    part = SpeedBench(lambda config: 10.0, misfit, has_board=True)
+    experiment = tuned(part, kv_floor="f16")
+    assert best_of(experiment).n_gpu_layers == "auto"
+    assert "do not fit on the GPU as a whole" in said_of(experiment)
+
+
+def test_that_settings_to_keep_are_not_touched() -> None:
+    kept = ("ctx_per_slot_tok", "slots", "threads", "spec_types")
+    bench = SpeedBench(by_threads)
+    experiment = tuned(bench, kept=kept)
+    assert all(
+        getattr(config, key) == getattr(PLAIN, key) for config in bench.measured for key in kept
+    )
+    assert any(said.startswith("Not touched, as you asked") for said in experiment.conclusion)
+
+
+def test_that_a_stop_leaves_the_best_so_far() -> None:
+    experiment = tuned(SpeedBench(by_threads, stop_after=14))
+    assert experiment.state is State.STOPPED
+    assert best_of(experiment).threads == 1
+    assert experiment.conclusion[0].startswith("Stopped by you; these are the best")
+    early = tuned(SpeedBench(by_threads, stop_after=2))
+    assert early.state is State.STOPPED
+    assert best_of(early).slots == 1
+
+
+def test_that_a_refusal_of_the_engine_is_noted_and_not_the_end() -> None:
+    def fails(config: EngineConfig) -> PortError | None:
+        if config.flash_attn == "on":
+            return ConfigRefusedError(Problem(("flash_attn",), "No kernel for these heads."))
+        return EngineGoneError("The engine was ended.") if config.ubatch_tok == 256 else None
+
+    experiment = tuned(SpeedBench(by_threads, fails=fails))
+    assert experiment.state is State.DONE
+    assert best_of(experiment).threads == 1
+    refused = [cell for cell in experiment.cells if cell.skipped == "No kernel for these heads."]
+    assert len(refused) == 1
+    assert "was not measured. No kernel" in refused[0].notes[0]
+
+
+def test_that_where_nothing_fits_the_planner_says_why_and_nothing_is_measured() -> None:
+    bench = SpeedBench(by_threads, lambda config: "System memory does not suffice.")
+    experiment = tuned(bench)
+    assert experiment.state is State.FAILED
+    assert experiment.failure == "System memory does not suffice."
+    assert not bench.measured
+
+
+def test_that_an_engine_that_is_of_no_use_ends_it_with_a_sentence() -> None:
+    experiment = tuned(SpeedBench(by_threads, fails=lambda config: PortError("It is over.")))
+    assert (experiment.state, experiment.failure) == (State.FAILED, "It is over.")
+
+
+def test_that_a_later_step_has_earlier_ones_looked_at_again() -> None:
+    def speed(config: EngineConfig) -> float:
+        # Without flash attention small micro-batches are best, with it large ones.
+        if config.flash_attn == "off":
+            return {256: 13.0, 512: 12.0, 1024: 16.0, 2048: 16.0}.get(config.ubatch_tok, 11.0)
+        return {256: 10.0, 512: 10.0, 1024: 9.2}.get(config.ubatch_tok, 7.0)
+
+    best = best_of(tuned(SpeedBench(speed), measurements=120))
+    assert (best.flash_attn, best.ubatch_tok) == ("off", 1024)
+
+
+def test_that_the_text_has_the_tries_the_changes_and_the_command_line() -> None:
+    goal = TuneGoal(Purpose.CHAT, WORK)
+    experiment = tuned(SpeedBench(by_threads))
+    text = "\n".join(tune_lines(experiment, PLAIN, goal, explain=True, plan=plan_that_fits))
+    assert "+ Threads, decode: tried threads=1" in text
+    assert "--set threads=1" in text
+    assert "llama-server -m /m.gguf" in text
+    assert "-t 1" in text
+    assert "TTFT + mean tokens of an answer × TPOT" in " ".join(text.split())
