@@ -65,7 +65,7 @@ class HistoryWiring(QObject):
         *,
         last_folder: LastFolder | None = None,
     ) -> None:
-        """Connect them; the list is read at once.
+        """Connect them; the list is read when it is first looked at.
 
         Args:
             view: The list.
@@ -87,8 +87,10 @@ class HistoryWiring(QObject):
         self._exports = HistoryExports(
             view, self._worker, self.store, say, last_folder or LastFolder(None, self)
         )
+        self._marker: object = None  # of what is listed
         self._connect()
-        self.refresh()
+        if view.isVisible():
+            self.refresh()
 
     # --- For others ---------------------------------------------------------------------
 
@@ -99,10 +101,7 @@ class HistoryWiring(QObject):
 
     def refresh(self) -> None:
         """Read the list again: another program may have written to the history."""
-        self._asked += 1
-        self._worker.do(
-            partial(self._read, self._asked, self._filter), self._on_read, self._on_unread
-        )
+        self._ask(is_look=False)
 
     def open(self, key: str) -> None:
         """Read an experiment and tell it by ``experiment_read``."""
@@ -122,11 +121,21 @@ class HistoryWiring(QObject):
 
     # --- Reading ------------------------------------------------------------------------
 
-    def _read(self, number: int, wanted: Filter) -> _Listing | None:
-        """In the thread: the list; None where another one was asked for meanwhile."""
+    def _ask(self, *, is_look: bool) -> None:
+        # A look must not make a question void that is still to be answered.
+        self._asked += not is_look
+        job = partial(self._read, self._asked, self._filter, is_look=is_look)
+        self._worker.do(job, self._on_read, self._on_unread)
+
+    def _read(self, number: int, wanted: Filter, *, is_look: bool) -> _Listing | None:
+        """In the thread: the list; None where it is listed already, or another one is asked for."""
         if number != self._asked:
             return None
+        marker = self.store.marker()
+        if is_look and marker == self._marker:
+            return None
         rows = self.store.listing(wanted)
+        self._marker = marker
         # Who searches looks for what can be searched.
         unkept = self.store.unwritten() if wanted == Filter() else ()
         return _Listing(listed(rows, unkept), self.store.tags(), self.store.take_sentences())
@@ -169,7 +178,11 @@ class HistoryWiring(QObject):
         view.export_wanted.connect(self._exports.export)
         view.resume_wanted.connect(self._on_resume_wanted)
         view.retried.connect(self._on_retried)
-        view.looked_at.connect(self.refresh)
+        view.looked_at.connect(self._on_looked_at)
+
+    def _on_looked_at(self) -> None:
+        """Others may have written to the file meanwhile; where nobody has, nothing is read."""
+        self._ask(is_look=True)
 
     def _on_searched(self, words: str) -> None:
         self._filter = replace(self._filter, text=words)

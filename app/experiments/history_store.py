@@ -138,6 +138,23 @@ class HistoryStore:
 
         return self._file.run(_UNREAD, read)
 
+    def marker(self) -> object:
+        """Equal to the one before while nothing in the file has changed, whoever writes to it.
+
+        Takes a moment, however many experiments there are.
+
+        Raises:
+            StorageError: If the file cannot be read.
+        """
+
+        def read(connection: sqlite3.Connection) -> tuple[object, ...]:
+            mark_cut(connection, self._clock_s())
+            # What others wrote, and what this program did; of another file neither says anything.
+            version = connection.execute("PRAGMA data_version").fetchone()
+            return connection, version, connection.total_changes
+
+        return self._file.run(_UNREAD, read)
+
     def experiment(self, key: str) -> Experiment:
         """The whole of one experiment, of the bin too.
 

@@ -81,7 +81,7 @@ def simulate_users(
     if kept is not None:
         experiment = resumed(kept, plan, config, subject)
     else:
-        experiment = begun(plan, subject, key=new_key(), begun_at=begun_at())
+        experiment = begun(plan, config, subject, key=new_key(), begun_at=begun_at())
     runner = runner or WorkloadRunner(plan.workload)
     return _Simulating(
         port, config, plan, experiment, runner=runner, reporter=reporter, clock=clock

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
-from app.experiments.measuring import changed_values
+from app.experiments.measuring import changed_values, name_of
 from app.experiments.resume import (
     refuse_other_kind,
     refuse_other_settings,
@@ -21,14 +21,16 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 
 
-def begun(plan: UsersPlan, subject: Subject, *, key: str, begun_at: str) -> Experiment:
+def begun(
+    plan: UsersPlan, config: EngineConfig, subject: Subject, *, key: str, begun_at: str
+) -> Experiment:
     """The experiment before its first run."""
     return Experiment(
         key=key,
         kind=Kind.USERS,
         begun_at=begun_at,
         state=State.RUNNING,
-        title=_title(plan, subject),
+        title=_title(plan, config, subject),
         subject=subject,
         workload=kept_json(plan.workload),
     )
@@ -52,8 +54,9 @@ def resumed(
     refuse_other_subject(kept, subject)
     whole = plan if plan.is_search else _with_loads(plan, tuple(loads_of(kept)))
     return msgspec.structs.replace(
-        kept, state=State.RUNNING, title=_title(whole, subject), conclusion=(), failure=""
-    )
+        kept, state=State.RUNNING, title=_title(whole, config, subject), conclusion=(),
+        failure="",
+    )  # fmt: skip
 
 
 def refuse_other_words(kept: Experiment, plan: UsersPlan, config: EngineConfig) -> None:
@@ -89,8 +92,10 @@ def long_cell_of(experiment: Experiment) -> Cell | None:
 # --- Inside -----------------------------------------------------------------------------
 
 
-def _title(plan: UsersPlan, subject: Subject) -> str:
-    return f"{subject.model}, {plan.workload.name}, {plan.title}"
+def _title(plan: UsersPlan, config: EngineConfig, subject: Subject) -> str:
+    """With the settings: the same users on others are another experiment."""
+    settings = [name_of(config)] if changed_values(config) else []
+    return ", ".join([subject.model, plan.workload.name, plan.title, *settings])
 
 
 def _with_loads(plan: UsersPlan, loads: tuple[float, ...]) -> UsersPlan:

@@ -192,6 +192,35 @@ def test_that_another_program_s_experiment_is_seen_at_the_next_look(bench: Bench
     assert len(bench.keys) == 4
 
 
+def test_that_a_look_at_what_has_not_changed_reads_no_list(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.view.looked_at.emit()
+    bench.settle()
+    read: list[object] = []
+    listing = bench.wiring.store.listing
+    monkeypatch.setattr(
+        bench.wiring.store, "listing", lambda wanted: read.append(wanted) or listing(wanted)
+    )
+    bench.view.looked_at.emit()
+    bench.settle()
+    assert not read
+    store = bench.elsewhere()
+    store.set_note(A, "from a terminal")
+    store.close()
+    bench.view.looked_at.emit()
+    bench.settle()
+    assert len(read) == 1
+    assert bench.view.model.entries.at(2).note == "from a terminal"
+
+
+def test_that_a_look_takes_no_answer_away(bench: Bench) -> None:
+    bench.view.searched.emit("rag")
+    bench.view.looked_at.emit()
+    bench.settle()
+    assert bench.keys == [A]
+
+
 def test_that_what_is_kept_appears_at_once(bench: Bench) -> None:
     new = experiment("20261201-000000-bbbbbb", state=State.RUNNING)
     bench.wiring.store.keep(new)

@@ -369,7 +369,7 @@ def rates(*values: float, requests: int = 20, **limits: float) -> UsersPlan:
 def test_that_each_rate_is_a_cell_of_the_curve_of_goodput_against_load(model_path: Path) -> None:
     plan = rates(4.0, 0.5, 1.0, tpot_slo_s=0.0305)
     experiment = simulated(model_path, plan)
-    assert experiment.title.endswith("toy, 0.5 to 4 req/s")
+    assert "toy, 0.5 to 4 req/s, " in experiment.title
     assert [cell.name for cell in experiment.cells] == ["0.5 req/s", "1 req/s", "4 req/s"]
     assert [cell.extra[RATE] for cell in experiment.cells] == [0.5, 1.0, 4.0]
     assert not any(USERS in cell.extra for cell in experiment.cells)
@@ -460,7 +460,7 @@ def test_that_numbers_that_were_measured_are_not_measured_again(model_path: Path
     more = simulated(model_path, UsersPlan(CHAT, numbers=(2, 8), requests=12), port=port, kept=few)
     assert [cell.name for cell in more.cells] == ["1 user", "2 users", "8 users"]
     assert more.cells[:2] == few.cells
-    assert more.title.endswith("1 to 8 users")
+    assert more.title.endswith("1 to 8 users, ctx_per_slot_tok=2048, slots=16")
     again = FakePort(batching())
     assert simulated(
         model_path, UsersPlan(CHAT, numbers=(2, 8), requests=12), port=again, kept=more
