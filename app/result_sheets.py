@@ -57,7 +57,8 @@ _CHOICE_WORDS = (
     f"{CHOICE} No other is better in speed per user, total throughput or memory and worse in none."
 )
 _BOLD_WORDS = (
-    "Bold: the best of a column, and what cannot be told from it by runs of the same rounds."
+    "Bold: the best of a column and what cannot be told from it by runs of the same rounds, where "
+    "most others are worse."
 )
 
 
@@ -77,7 +78,7 @@ def sheet_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> Result
         subtitle=_subtitle(experiment),
         state=_STATES[experiment.state],
         state_words=_state_words(experiment),
-        conclusion=experiment.conclusion or _headline(experiment),
+        conclusion=_parted(experiment.conclusion or _headline(experiment)),
         disturbances=_disturbances(experiment.cells),
         notes=_notes(
             experiment, has_bold=any(f.standing == "best" for r in rows for f in r.fields)
@@ -137,6 +138,14 @@ def _state_words(experiment: Experiment) -> str:
         case State.DONE:
             return _NOTHING if is_empty else ""
     return _NOTHING if is_empty else _STATE_WORDS[experiment.state]
+
+
+def _parted(conclusion: tuple[str, ...]) -> tuple[str, ...]:
+    """The very first sentence alone, for it is shown larger than what follows."""
+    if not conclusion:
+        return ()
+    first, found, rest = conclusion[0].partition(". ")
+    return (f"{first}.", rest, *conclusion[1:]) if found else conclusion
 
 
 def _headline(experiment: Experiment) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ _HOLLOW = (
 )
 # A sweep over more settings than these has a table to be read.
 _MOST_CHARTS = 4
+# Of the way from one name to the next.
+_ASIDE = 0.08
 
 
 def speed_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
@@ -176,15 +178,17 @@ def _plot(
     standings = standings_of(source.experiment, BY_FIGURE[key])
     is_named = bool(axis.names)
     lines = []
-    for name, places in groups.items():
+    for number, (name, places) in enumerate(groups.items()):
+        # Above a name all would stand on each other.
+        aside = (number - (len(groups) - 1) / 2) * _ASIDE if is_named else 0.0
         points = tuple(
-            point_of(place, columns[place], short, factor, source.texts.of(place),
+            point_of(place, columns[place] + aside, short, factor, source.texts.of(place),
                      standing=standings.get(place, ""))
             for place in places
             if (short := short_of(cells[place], key)) is not None
         )  # fmt: skip
         lines.append(Line(name if len(groups) > 1 else "", points, is_joined=not is_named))
-    if len({point.x for line in lines for point in line.points}) < 2:
+    if len({columns[point.cell] for line in lines for point in line.points}) < 2:
         return None
     return Plot(_TITLES[key], axis, value_axis(key, shown), tuple(lines))
 

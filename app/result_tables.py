@@ -185,6 +185,8 @@ def _figure_column(
 ) -> tuple[Column, _Maker]:
     scale = common_scale(measure, measured)
     standings = standings_of(experiment, measure)
+    if 2 * list(standings.values()).count("worse") < len(standings):
+        standings = {}  # where most are alike none stands out
     title = _SHORT.get(measure.key, label_of(measure))
     column = Column(measure.key, title, scale.unit, DEFINITIONS.get(measure.key, ""))
 

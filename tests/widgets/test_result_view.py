@@ -320,3 +320,14 @@ def test_that_a_large_sweep_takes_no_ten_milliseconds(view: ResultView, shown: S
         spent.append(time.process_time() - begun)
     # The bound of 10 ms is measured by hand; here is room for a machine that others use.
     assert sorted(spent)[2] < 0.05
+
+
+def test_that_one_experiment_follows_another_on_the_screen(view: ResultView, shown: Shown) -> None:
+    shown(view)
+    # Fewer and more columns, with and without reasons across them, scroll bars that come and go.
+    for made in (*made_results.every_kind(), *reversed(made_results.every_kind())):
+        sheet = sheet_of(made)
+        view.set_sheet(sheet)
+        QApplication.processEvents()
+        assert view.table.model().columnCount() == len(sheet.columns)
+        assert view.table.model().rowCount() == len(sheet.rows)

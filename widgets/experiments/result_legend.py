@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
@@ -39,8 +40,10 @@ class ResultLegend(QWidget):
 
     def set_lines(self, lines: Sequence[Line]) -> None:
         """Name these; one without a name needs no legend."""
-        if tuple(lines) != self._lines:
-            self._lines = tuple(lines)
+        # While it is measured their points change, and nothing that is seen here.
+        shown = tuple(replace(line, points=()) for line in lines)
+        if shown != self._lines:
+            self._lines = shown
             names = " · ".join(line.name for line in self._lines if line.name)
             self.setAccessibleName(f"Lines: {names}" if names else "")
             self.setToolTip(plain_tip(names.replace(" · ", "\n")))

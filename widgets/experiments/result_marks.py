@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
 
 from resources.tokens import STEP_PX, Palette
 from widgets.charts.brush import CORNERS
@@ -20,6 +20,8 @@ _DASHES = (
     Qt.PenStyle.DashDotLine,
 )
 _LINE_PX = 1.5
+# Corners of a star lie farther out than its radius, and have a line around them.
+_STAMP_SHARE = 2
 
 
 def colour_of(palette: Palette, number: int) -> str:
@@ -56,3 +58,28 @@ def draw_mark(
             ]
         )
     )
+
+
+def stamp(
+    palette: Palette, number: int, *, is_hollow: bool, pixel_ratio: float
+) -> tuple[QPixmap, QPointF]:
+    """The same as a picture to be painted many times, and the way from its corner to its middle.
+
+    Painting hundreds of shapes takes ten times as long as painting pictures of them.
+
+    Args:
+        palette: Colours.
+        number: Of the line.
+        is_hollow: Whether it is an outline.
+        pixel_ratio: Of the screen or picture that it is for.
+    """
+    half = round(_STAMP_SHARE * RADIUS_PX)
+    picture = QPixmap(QSize(2 * half, 2 * half) * pixel_ratio)
+    picture.setDevicePixelRatio(pixel_ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    middle = QPointF(half, half)
+    draw_mark(painter, middle, palette, number, is_hollow=is_hollow)
+    painter.end()
+    return picture, middle

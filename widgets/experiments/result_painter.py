@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from resources.tokens import STEP_PX, Palette
 from widgets.experiments.result_geometry import Geometry
-from widgets.experiments.result_marks import RADIUS_PX, colour_of, draw_mark, line_pen
+from widgets.experiments.result_marks import RADIUS_PX, colour_of, line_pen, stamp
 from widgets.experiments.result_scale import Scale
 from widgets.experiments.result_sheet import Line, Mark, Plot
 
@@ -187,10 +187,15 @@ class ResultPainter:
                 painter.drawLine(QLineF(x - _CAP_PX, end, x + _CAP_PX, end))
 
     def _points(self, painter: QPainter, geometry: Geometry, line: Line, number: int) -> None:
+        ratio = painter.device().devicePixelRatioF()
         # Filled ones lie above outlined ones.
-        for point in sorted(line.points, key=lambda point: not point.is_hollow):
-            place = geometry.place(point)
-            draw_mark(painter, place, self._palette, number, is_hollow=point.is_hollow)
+        for is_hollow in (True, False):
+            points = [point for point in line.points if point.is_hollow is is_hollow]
+            if not points:
+                continue
+            picture, middle = stamp(self._palette, number, is_hollow=is_hollow, pixel_ratio=ratio)
+            for point in points:
+                painter.drawPixmap(geometry.place(point) - middle, picture)
 
 
 def _stepped(places: Sequence[QPointF]) -> list[QPointF]:

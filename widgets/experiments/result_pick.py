@@ -76,8 +76,10 @@ class ResultPick(QFrame):
         self._name.set_text(row.name or "These settings")
         self._apply.setEnabled(bool(row.config))
         self._apply.setToolTip("" if row.config else _no_apply(row))
-        self._words.setText("\n".join(_lines(row)))
-        self._scroll.updateGeometry()
+        words = "\n".join(_lines(row))
+        if words != self._words.text():
+            self._words.setText(words)
+            self._scroll.updateGeometry()
         if is_other:
             self._scroll.verticalScrollBar().setValue(0)
 

@@ -57,6 +57,7 @@ class ResultPlot(KeptPlot):
         self._spots: tuple[Spot, ...] = ()
         self._scales = scales_of(Plot("", _NO_AXIS, _NO_AXIS, ()))
         self._cell: int | None = None
+        self._has_choice = False
         self._at: int | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(_LEAST)
@@ -90,6 +91,8 @@ class ResultPlot(KeptPlot):
             return
         self._plot = plot
         self._spots = spots_of(plot)
+        # Rings around all points would tell nothing apart.
+        self._has_choice = len({spot.point.cell for spot in self._spots}) > 1
         self._scales = scales_of(plot)
         self._at = None
         self.setAccessibleName(f"{plot.title}, {plot.y.words} against {plot.x.words}")
@@ -144,7 +147,7 @@ class ResultPlot(KeptPlot):
         self._paint_focus(painter, geometry.area)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for number, spot in enumerate(self._spots):
-            if spot.point.cell == self._cell:
+            if spot.point.cell == self._cell and (self._has_choice or number == self._at):
                 # Of the runs of one configuration one is meant, all the others are of it too.
                 is_meant = self._at is None or number == self._at
                 pen = QPen(QColor(self._colours.text if is_meant else self._colours.muted), 1.5)

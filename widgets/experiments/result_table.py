@@ -28,11 +28,20 @@ class ResultTable(QAbstractTableModel):
         self._columns: tuple[Column, ...] = ()
         self._rows: tuple[Row, ...] = ()
         self._order: list[int] = []
+        self._heads: list[str] = []
         self._names = 1
         self._sorted_by: tuple[int, bool] | None = None
         self._bold = QFont()
         self._bold.setWeight(QFont.Weight.DemiBold)
         self._muted = QColor(DARK.muted)
+        self._tellers: dict[int, Callable[[Row, Field, int], object]] = {
+            Qt.ItemDataRole.DisplayRole: self._shown,
+            Qt.ItemDataRole.TextAlignmentRole: self._aligned,
+            Qt.ItemDataRole.FontRole: self._font,
+            Qt.ItemDataRole.ForegroundRole: self._ink,
+            Qt.ItemDataRole.ToolTipRole: self._tip,
+            Qt.ItemDataRole.AccessibleTextRole: self._spoken,
+        }
 
     # --- What is in it ------------------------------------------------------------------
 
@@ -49,6 +58,9 @@ class ResultTable(QAbstractTableModel):
             self._sorted_by = None
         self._names = names
         self._columns, self._rows = tuple(columns), tuple(rows)
+        heads = [_two_lines(column) for column in self._columns]
+        has_two = any(second for _, second in heads)
+        self._heads = ["\n".join(head) if has_two else head[0] for head in heads]
         self._arrange()
         self.endResetModel()
 
@@ -140,8 +152,7 @@ class ResultTable(QAbstractTableModel):
             return None
         column = self._columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            has_two = any(_two_lines(each)[1] for each in self._columns)
-            return "\n".join(_two_lines(column)) if has_two else column.title
+            return self._heads[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(section)
         if role == Qt.ItemDataRole.ToolTipRole and column.tip:
@@ -150,20 +161,13 @@ class ResultTable(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """What stands in a place."""
-        row = self.row_at(index.row()) if index.isValid() else None
-        if row is None or index.column() >= len(row.fields):
+        tell = self._tellers.get(role)
+        if tell is None:  # most of what Qt asks, for each place anew
             return None
-        field = row.fields[index.column()]
-        column = index.column()
-        told: dict[int, Callable[[], object]] = {
-            Qt.ItemDataRole.DisplayRole: lambda: self._shown(row, field, column),
-            Qt.ItemDataRole.TextAlignmentRole: lambda: self._alignment(column, row),
-            Qt.ItemDataRole.FontRole: lambda: self._font(field),
-            Qt.ItemDataRole.ForegroundRole: lambda: self._ink(row, field, column),
-            Qt.ItemDataRole.ToolTipRole: lambda: plain_tip(_tip(row)) or None,
-            Qt.ItemDataRole.AccessibleTextRole: lambda: self._spoken(row, field, column),
-        }
-        return told[role]() if role in told else None
+        row, column = self.row_at(index.row()), index.column()
+        if row is None or not 0 <= column < len(row.fields):
+            return None
+        return tell(row, row.fields[column], column)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column; a negative one is the order of measuring."""
@@ -190,16 +194,18 @@ class ResultTable(QAbstractTableModel):
             order.sort(key=lambda at: self._rows[at].fields[column].text, reverse=is_down)
             self._order = order
 
-    def _alignment(self, column: int, row: Row | None = None) -> Qt.AlignmentFlag:
-        if row is not None and row.skipped and column >= self._names:
-            return _LEFT
-        # Names stand at the left, also those that are numbers of users.
-        return _RIGHT if column and self._columns[column].is_number else _LEFT
+    def _aligned(self, row: Row, _field: Field, column: int) -> Qt.AlignmentFlag:
+        return _LEFT if row.skipped else self._alignment(column)
+
+    def _alignment(self, column: int) -> Qt.AlignmentFlag:
+        # What tells rows apart stands at the left, also where it is a number.
+        is_right = column >= self._names and self._columns[column].is_number
+        return _RIGHT if is_right else _LEFT
 
     def _shown(self, row: Row, field: Field, column: int) -> str:
         return row.skipped if row.skipped and column == self._names else field.text
 
-    def _font(self, field: Field) -> QFont | None:
+    def _font(self, _row: Row, field: Field, _column: int) -> QFont | None:
         return self._bold if field.standing in ("best", "alike") else None
 
     def _ink(self, row: Row, field: Field, column: int) -> QColor | None:
@@ -210,6 +216,9 @@ class ResultTable(QAbstractTableModel):
         if row.skipped:
             return [*(field.text for field in row.fields[: self._names]), row.skipped]
         return [field.text for field in row.fields]
+
+    def _tip(self, row: Row, _field: Field, _column: int) -> str | None:
+        return plain_tip("\n".join(filter(None, (row.skipped, *row.disturbed)))) or None
 
     def _spoken(self, row: Row, field: Field, column: int) -> str | None:
         if column == 0:
@@ -228,7 +237,3 @@ def _two_lines(column: Column) -> tuple[str, str]:
     breaks = [at for at, sign in enumerate(words) if sign == " "]
     at = min(breaks, key=lambda place: abs(place - len(words) / 2))
     return words[:at], words[at + 1 :]
-
-
-def _tip(row: Row) -> str:
-    return "\n".join(filter(None, (row.skipped, *row.disturbed)))

@@ -37,6 +37,7 @@ class ResultTableView(QTableView):
         self._is_changing = False
         self._cell: int | None = None
         self._wanted: list[int] = []
+        self._size = QSize()
         self.setModel(self._table)
         self._set_up()
         for name, shortcut, copy in (
@@ -190,12 +191,16 @@ class ResultTableView(QTableView):
     def _fit(self) -> None:
         self._wanted = [self._width_of(column) for column in range(self._table.columnCount())]
         self._fit_columns()
-        self.updateGeometry()
+        # What is around it is laid out anew only where that changes something: it takes 10 ms.
+        size = self.sizeHint()
+        if size != self._size:
+            self._size = size
+            self.updateGeometry()
 
     def _fit_columns(self) -> None:
         """Share out what is left; where too little is, a name alone gives way."""
-        if not self._wanted:
-            return
+        if not self._wanted or len(self._wanted) != self._table.columnCount():
+            return  # in the middle of a change to other columns
         widths, room = list(self._wanted), self.viewport().width()
         spare = room - sum(widths)
         if spare < 0 and self._table.names == 1:

@@ -12,7 +12,7 @@ from widgets.theme import set_role
 
 
 class Paragraphs(QFrame):
-    """Sentences below each other, each of them can be selected; hidden where there are none."""
+    """Sentences below each other, the first one apart; hidden where there are none."""
 
     def __init__(self, *, role: str = "", first_role: str = "", name: str = "") -> None:
         """Make it empty.
