@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ _BESIDE = ("", "-wal", "-shm")
 # that is no price.
 _PRAGMAS = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 _PRIMARY = 0xFF
+# Twice what SQLite keeps in memory that it shares, before it reads anything.
+_ROOM_BYTES = 64 * 1024
 _ERRNOS = {
     sqlite3.SQLITE_FULL: errno.ENOSPC,
     sqlite3.SQLITE_PERM: errno.EACCES,
@@ -53,7 +56,7 @@ def open_file(
 ) -> sqlite3.Connection:
     """Open ``path``, making it and its folder where they are missing.
 
-    Where the disk or the folder can only be read, so can what is opened.
+    Where the disk is full, or it or the folder can only be read, so can what is opened.
 
     Args:
         path: The file.
@@ -81,7 +84,7 @@ def open_file(
         migrate(connection, steps)
     except sqlite3.Error as error:
         connection.close()
-        if _code(error) not in _UNWRITABLE or not path.exists():
+        if not path.exists() or not (is_unwritable(error) or _is_for_want_of_room(path, error)):
             raise
         return _readable(path, steps, patience_s, error)
     except BaseException:
@@ -148,7 +151,7 @@ def sentence_of(what: str, path: Path, error: sqlite3.Error) -> StorageError:
         return StorageError(f"{what}: the file is damaged ({path}).")
     if code in _UNWRITABLE:
         return storage_error(what, path, _why_unwritable(path))
-    number = _ERRNOS.get(code)
+    number = errno.ENOSPC if _is_for_want_of_room(path, error) else _ERRNOS.get(code)
     if number is None:
         return StorageError(f"{what}: {error} ({path}).")
     return storage_error(what, path, OSError(number, os.strerror(number)))
@@ -252,6 +255,20 @@ def _is_damaged(path: Path, patience_s: float) -> bool:
         return is_damage(error)
 
 
+def _is_for_want_of_room(path: Path, error: sqlite3.Error) -> bool:
+    """Whether the disk is full; SQLite calls it the drive's fault where its own files lack room."""
+    if _code(error) != sqlite3.SQLITE_IOERR:
+        return _code(error) == sqlite3.SQLITE_FULL
+    return _has_no_room(path.parent)
+
+
+def _has_no_room(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _ROOM_BYTES
+    except OSError:
+        return False
+
+
 def _why_unwritable(path: Path) -> OSError:
     """What keeps SQLite from writing there; it tells only that it could not.
 
@@ -265,6 +282,8 @@ def _why_unwritable(path: Path) -> OSError:
         number = errno.EISDIR
     elif hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
         number = errno.EROFS
+    elif _has_no_room(folder):  # then it is opened for reading only
+        number = errno.ENOSPC
     else:
         number = errno.EACCES
     return OSError(number, os.strerror(number))

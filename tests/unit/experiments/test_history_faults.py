@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,29 @@ def test_that_a_real_full_disk_loses_nothing(small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,size=8m", small_disk], check=True)
     store.flush()
     assert sorted(keys(store)) == ["large-1", "large-2", "small"]
+    store.close()
+
+
+def test_that_a_full_disk_can_be_read_and_is_called_full(small_disk: Path) -> None:
+    folder = small_disk / "history"
+    first = HistoryStore(folder)
+    first.keep(experiment(KEY))
+    first.close()
+    full = small_disk / "full"
+    with suppress(OSError), full.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"\0" * 4096)
+
+    store = HistoryStore(folder)
+    assert keys(store) == [KEY]
+    assert store.experiment(KEY) == experiment(KEY)
+    with pytest.raises(StorageError, match="the disk is full; free some space"):
+        store.set_note(KEY, "a note")
+    with pytest.raises(StorageError, match="the disk is full; free some space"):
+        store.keep(experiment("other"))
+    full.unlink()
+    store.flush()
+    assert sorted(keys(store)) == sorted([KEY, "other"])
     store.close()
 
 
