@@ -14,6 +14,8 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.history_query import Filter
+from app.experiments.history_rows import Row
 from app.experiments.history_schema import STEPS
 from app.experiments.history_store import HistoryStore
 from app.history_exports import free_path
@@ -199,9 +201,12 @@ def test_that_a_look_at_what_has_not_changed_reads_no_list(
     bench.settle()
     read: list[object] = []
     listing = bench.wiring.store.listing
-    monkeypatch.setattr(
-        bench.wiring.store, "listing", lambda wanted: read.append(wanted) or listing(wanted)
-    )
+
+    def counted(wanted: Filter) -> tuple[Row, ...]:
+        read.append(wanted)
+        return listing(wanted)
+
+    monkeypatch.setattr(bench.wiring.store, "listing", counted)
     bench.view.looked_at.emit()
     bench.settle()
     assert not read

@@ -23,7 +23,8 @@ _HOW_TO_COMPARE = "Ctrl + click picks a second one to compare with."
 # Of many that are picked so many are named.
 _MOST_NAMED = 3
 _NOTE_LINES, _MOST_NOTE_LINES = 2, 12
-_ABOUT_LINES = 3
+# Below the list, and beside it.
+_ABOUT_LINES = (3, 5)
 _MOST_CHARACTERS = 200
 
 
@@ -164,7 +165,9 @@ class HistoryDetails(QFrame):
         self.note.setMaximumHeight(_MOST_NOTE_LINES * line_px if self._is_tall else note_px)
         # Room for so many lines, however short what is said: what stands below keeps its place.
         self._title.setMinimumHeight((2 if self._is_tall else 1) * line_px)
-        self._about.setMinimumHeight(math.ceil(_ABOUT_LINES * line_px * SMALL_SCALE))
+        small_px = line_px * SMALL_SCALE
+        self._about.setMinimumHeight(math.ceil(_ABOUT_LINES[self._is_tall] * small_px))
+        self._long_place.setMinimumHeight(math.ceil(2 * small_px))
 
     def _fill(self, *, is_new: bool) -> None:
         """Show the only one; what is being typed stays as it is unless ``is_new``."""
