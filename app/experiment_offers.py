@@ -42,7 +42,7 @@ _NO_DRAFTS = (
     "None on this machine is known to fit this model; drafts by copying are tried all the same."
 )
 _SETTINGS_ALIKE = "The tune column stands at what the engine runs."
-_BY_SWEEP = Offer("", "Best by itself", "Total throughput; of one user the speed per user.")
+_BY_SWEEP = Offer("", "The usual figure", "Total throughput; of one user the speed per user.")
 _USUAL: Mapping[str, str] = {
     "runs": str(USUAL_RUNS),
     "rounds": str(_ROUNDS),
@@ -57,8 +57,7 @@ _USUAL: Mapping[str, str] = {
     "most": str(USUAL_MOST),
     "share": f"{100 * USUAL_SHARE:g}",
     "long_prompt_tok": "0",
-    "text": "prose that comes with TuneDeck",
-    "ctx_needed_tok": "by the work",
+    "text": "prose of TuneDeck's own",
     "margin_mib": str(USUAL_MARGIN_BYTES // MIB),
     "kv_floor": USUAL_FLOOR,
     "measurements": str(USUAL_MEASUREMENTS),

@@ -29,7 +29,7 @@ from widgets.theme import icon, restyle, set_role
 _NONE = "Choose a setting"
 # K and V of the cache are nearly always changed together.
 _TOGETHER = ("cache_type_k", "cache_type_v")
-_COMBO_FIGURES = 20
+_COMBO_FIGURES = 21
 _MOST_STOPS = 24
 
 
@@ -269,7 +269,7 @@ def _keys_of(settings: Sequence[Setting]) -> dict[str, tuple[str, Setting]]:
             continue
         keys[setting.key] = (setting.label, setting)
         if setting.key == _TOGETHER[-1]:
-            keys["+".join(_TOGETHER)] = ("Cache types K and V together", setting)
+            keys["+".join(_TOGETHER)] = ("Cache types K and V", setting)
     return keys
 
 

@@ -187,9 +187,10 @@ class FormField(QWidget):
         """The unit, and what the field means."""
         line = QHBoxLayout()
         line.setSpacing(PANEL_GAP_PX)
-        if self.spec.unit:
+        if isinstance(self.control, QLineEdit):
+            # Also where there is none, so that what fields mean stands in one column.
             unit = QLabel(self.spec.unit, self)
-            unit.setMinimumWidth(_UNIT_FIGURES * figure_px)
+            unit.setFixedWidth(_UNIT_FIGURES * figure_px)
             set_role(unit, "muted")
             line.addWidget(unit)
         line.addWidget(self.hint, 1)

@@ -127,7 +127,7 @@ class ProgressStrip(QFrame):
         self.title = ElidedLabel("", row)
         set_role(self.title, "heading")
         self.percent = SteadyLabel("100 %", row)
-        self.percent.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.show_it = QPushButton("Show", row)
         self.show_it.setToolTip("Show what is measured so far")
         self.show_it.setAccessibleName("Show the experiment that runs")
