@@ -64,13 +64,14 @@ def _ghost(
     if then.error > _MOST_ERROR:
         return Ghost(text="not predicted: too few or too uneven answers yet")
     low, high = then.band_s
-    if then.error <= _WIDE_ERROR:
-        value = f"{worded(then.seconds)} ±{100 * then.error:.0f} %"
-    else:
-        value = f"{number(low)} to {worded(high)}"
+    # Of what runs too it is a prediction, and no measurement.
     present = ""
     if isinstance(now, Estimate) and now.error <= _MOST_ERROR:
-        # A prediction as well, and no measurement: named so that it reads as one. Where there is no
-        # room it goes whole.
-        present = f"{BETWEEN}predicted for what runs {worded(now.seconds)}"
-    return Ghost(then.seconds, then.band_s, f"predicted {value}{present}{BETWEEN}{what}")
+        present = f"{number(now.seconds)} → "
+    if then.error <= _WIDE_ERROR:
+        value = f"{present}{worded(then.seconds)} ±{100 * then.error:.0f} %"
+    elif present:
+        value = f"{present}({number(low)} to {worded(high)})"
+    else:
+        value = f"{number(low)} to {worded(high)}"
+    return Ghost(then.seconds, then.band_s, f"predicted {value}{BETWEEN}{what}")

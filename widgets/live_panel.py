@@ -252,9 +252,14 @@ class LivePanel(QWidget):
         room = self.height() - gaps - labels
         detail = self._detail_in(room)
         self.figures.set_detail(detail)
-        each = max(1, (room - self._figures_px(detail)) // len(self.charts))
+        left = room - self._figures_px(detail)
+        legend = self.memory.legend_px
+        if not self.memory.is_tall((left - legend) // len(self.charts)):
+            legend = 0
+        each = max(1, (left - legend) // len(self.charts))
+        more = {self.memory: legend, self.tpot: labels}
         for chart in self.charts:
-            self._column.setStretchFactor(chart, each + (labels if chart is self.tpot else 0))
+            self._column.setStretchFactor(chart, each + more.get(chart, 0))
 
     def _detail_in(self, room_px: int) -> int:
         """How much of the figures leaves the charts enough of their room."""

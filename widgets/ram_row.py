@@ -79,11 +79,11 @@ def holders_text(memory: MemorySnapshot) -> str:
     owned = memory.engine_owned_bytes
     parts = [f"engine {'unknown' if owned is None else gib(owned)}"]
     parts.append(f"mapped {gib(memory.engine_mapped_bytes)}")
-    if memory.engine_borrowed_bytes:
-        parts.append(f"reading the peak {gib(memory.engine_borrowed_bytes)}")
     if memory.window_bytes is not None:
         parts.append(f"window {gib(memory.window_bytes)}")
     parts.append(f"available {gib(memory.total_bytes - memory.used_bytes)} GiB")
+    if memory.engine_borrowed_bytes:
+        parts.append(f"reading the peak {gib(memory.engine_borrowed_bytes)} GiB")
     return ", ".join(parts)
 
 

@@ -266,14 +266,10 @@ def test_that_a_folder_that_cannot_be_written_ends_quietly(
 def test_that_a_prediction_says_of_what_it_is_and_what_is_now() -> None:
     then, now = Estimate(1.2, (1.2 / 1.15, 1.2 * 1.15), 0.0), Estimate(0.9, (0.8, 1.0), 0.0)
     ghost = ttft_ghost(then, now, 812)
-    assert ghost.text == (
-        "predicted 1.20 s ±15 % · predicted for what runs 0.90 s · for 812 tok, none cached"
-    )
+    assert ghost.text == ("predicted 0.90 → 1.20 s ±15 % · for 812 tok, none cached")
     assert (ghost.seconds, ghost.band_s) == (1.2, then.band_s)
     of_two = tpot_ghost(Estimate(0.0321, (0.03, 0.0345), 0.0), now, 2, 1204.4)
-    assert of_two.text == (
-        "predicted 32.1 ms ±7 % · predicted for what runs 900 ms · for 2 streams at 1,204 tok"
-    )
+    assert of_two.text == ("predicted 900 → 32.1 ms ±7 % · for 2 streams at 1,204 tok")
     alone = tpot_ghost(then, Unmeasured("x"), 1, 10)
     assert alone.text == "predicted 1,200 ms ±15 % · for 1 stream at 10 tok"
 
@@ -293,7 +289,7 @@ def test_that_a_prediction_says_what_of_the_prompt_is_cached_and_what_a_change_l
 def test_that_a_wide_band_is_said_by_its_ends_and_no_number_is_made_up() -> None:
     wide = Estimate(1.0, (0.55, 1.9), 5.0)
     assert ttft_ghost(wide, wide, 1000).text == (
-        "predicted 0.55 to 1.90 s · predicted for what runs 1.00 s · for 1,000 tok, none cached"
+        "predicted 1.00 → (0.55 to 1.90 s) · for 1,000 tok, none cached"
     )
     none = ttft_ghost(Unmeasured("no prompt was read by this model here"), wide, 9)
     assert none.seconds is None

@@ -46,6 +46,8 @@ NO_VALUE = "–"
 _ANY_WIDTH_PX = (1 << 24) - 1  # what Qt begins with
 # Below this the muted line costs the plot more than it says.
 _LOW_PX = 26 * STEP_PX
+# From here on there is room for a muted line and a legend below each other.
+_TALL_PX = 34 * STEP_PX
 _KEYS = (
     "Arrow keys pan, plus and minus zoom, Space pauses, End follows; Shift with an arrow moves the "
     "crosshair, Ctrl with an arrow goes to the next change."
@@ -112,7 +114,7 @@ class ChartFrame(QFrame, Generic[View]):
         set_role(self._title, "heading")
         self._meaning = "\n\n".join(DEFINITIONS[key] for key in definitions)
         # Only what is marked up does Qt break into lines.
-        self._tip = f"<p>{_marked_up(self._meaning)}</p>"
+        self._tip = "<p>" + escape(self._meaning).replace("\n\n", "<br><br>") + "</p>"
         self._title.setToolTip(self._tip)
         self._legend = LegendLine()
         self._value = QLabel(NO_VALUE)
@@ -125,6 +127,7 @@ class ChartFrame(QFrame, Generic[View]):
         # In a low chart the muted line stands in the header, as far as there is room.
         self._beside = NoteLine()
         self._beside.hide()
+        self._beside.is_whole_or_empty = has_legend_below  # little room beside a long value
         set_role(self._beside, "hint")
         self._empty = QLabel(empty_text, plot)
         self._empty_text = empty_text
@@ -153,14 +156,12 @@ class ChartFrame(QFrame, Generic[View]):
         more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         set_role(more, "quiet")
         forget_hover_after(self.menu, more)
-        header, below = QHBoxLayout(), QHBoxLayout()
+        header, below = QHBoxLayout(), QVBoxLayout()
         header.addWidget(self._title)
-        # What is at the crosshair takes the legend's room too; a line of its own fills it anyway.
-        below.addWidget(self._note, 0 if has_legend_below else 1)
+        below.addWidget(self._note)
         (below if has_legend_below else header).addWidget(self._legend, 1)
         if has_legend_below:
             header.addStretch(1)
-            self._beside.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         header.addWidget(self._beside, 2)
         header.addWidget(self._value)
         header.addWidget(more)
@@ -168,7 +169,7 @@ class ChartFrame(QFrame, Generic[View]):
         layout.setContentsMargins(PANEL_PADDING_PX, STEP_PX, 0, STEP_PX)
         layout.setSpacing(STEP_PX // 2)
         for row in (header, below):
-            row.setSpacing(2 * STEP_PX)
+            row.setSpacing(2 * STEP_PX if row is header else 0)
             row.setContentsMargins(0, 0, 2 * STEP_PX, 0)
             layout.addLayout(row)
         layout.addWidget(self.plot, 1)
@@ -277,19 +278,13 @@ class ChartFrame(QFrame, Generic[View]):
         plot = self.plot
         signs = signs_of(plot.picture, plot.edge_value, bool(plot.markers), self.colours)
         key = key_html(signs)
-        tips: dict[QWidget, str] = {self._value: self._tip + key}
-        tips[self._title] = self._detail + self._tip + key
+        tips: dict[QWidget, str] = {self._value: key + self._tip}
+        tips[self._title] = self._detail + key + self._tip
         if self._legend.text():
             tips[self._legend] = key
         for widget, tip in tips.items():
             if tip != widget.toolTip():
                 widget.setToolTip(tip)
-
-    def show_beside(self, text: str) -> None:
-        """Say something in the header of a chart whose muted line stands below it."""
-        self._beside.setVisible(bool(text))
-        if text != self._beside.full_text():
-            self._beside.set_text(text, self._tip)
 
     def show_empty(self, is_empty: bool) -> None:
         """Say what will appear instead of showing a plot without data."""
@@ -297,6 +292,15 @@ class ChartFrame(QFrame, Generic[View]):
             self._empty.setVisible(is_empty)
             self.plot.set_blank(is_empty)
             self._show_note()
+
+    @property
+    def legend_px(self) -> int:
+        """The line of its own that a legend takes in a tall chart; 0 where it stands above."""
+        return self._legend.sizeHint().height() if self._has_legend_below else 0
+
+    def is_tall(self, height_px: int) -> bool:
+        """Whether a chart so high without ``legend_px`` has a muted line besides its legend."""
+        return height_px >= _TALL_PX
 
     def least_px(self) -> int:
         """The height from which on what stands in an empty plot can be read."""
@@ -332,12 +336,13 @@ class ChartFrame(QFrame, Generic[View]):
         )
 
     def _place_note(self) -> None:
-        if self._has_legend_below:
-            return
         # All charts alike, though one of them has the labels of time below its plot.
-        is_low = self.height() - self.plot.labels_height() < _LOW_PX
+        height_px = self.height() - self.plot.labels_height() - self.legend_px
+        is_low = not self.is_tall(height_px) if self._has_legend_below else height_px < _LOW_PX
         self._note.setHidden(is_low)
         self._beside.setVisible(is_low)
+        if self._has_legend_below:
+            return
         # The legend takes no more than it needs, and without an entry nothing.
         self._legend.setMaximumWidth(self._legend.needed_px() if is_low else _ANY_WIDTH_PX)
         self._legend.setHidden(is_low and not self._legend.text())
@@ -345,11 +350,8 @@ class ChartFrame(QFrame, Generic[View]):
     def _show_note(self) -> None:
         """The muted line: what the value is made of, or what is at the crosshair."""
         self._cursor_lines = self.plot.lines_at_cursor()
-        if self._has_legend_below:
-            self._legend.setHidden(bool(self._cursor_lines))
         note = BETWEEN.join(self._cursor_lines) or self._note_text
-        lines = (self._note,) if self._has_legend_below else (self._note, self._beside)
-        for line in lines:
+        for line in (self._note, self._beside):
             if note != line.full_text():
                 line.set_text(note, self._tip)
         at_cursor = ". ".join(self._cursor_lines)
@@ -394,7 +396,3 @@ class ChartFrame(QFrame, Generic[View]):
         """The keys go elsewhere."""
         super().focusOutEvent(event)
         self.plot.set_focused(False)
-
-
-def _marked_up(text: str) -> str:
-    return escape(text).replace("\n\n", "<br><br>")

@@ -37,7 +37,7 @@ _NAMES = {
     "rest": "unexplained",
     "caches": "prompt caches",
 }
-_BRIEF = {"caches": "caches"}
+_BRIEF = {"caches": "caches", "rest": "rest"}
 # Settings change everything else.
 _UNTUNED = (_NAMES["others"], _NAMES["weights"])
 # Colours change with the theme, and this is asked twice a drawing: a twentieth of its time.
@@ -92,17 +92,15 @@ class MemoryChart(ChartFrame[MemoryView]):
             self.show_words(NO_VALUE, "")
             return
         used = gib(view.used)
-        made_of = ""
-        if view.parts is not None and view.parts.mapped:
-            # The sum: the first is what the Hardware card calls used.
-            made_of = BETWEEN.join(
-                (f"used {gib(view.used - view.parts.mapped)}", f"+ {gib(view.parts.mapped)} mapped")
-            )
         if view.candidate is not None and gib(view.candidate) != gib(view.reserved or view.used):
             used = f"{used} → {gib(view.candidate)}"
-        note = _unexplained_text(view.unexplained)
+        notes = [_unexplained_text(view.unexplained)]
+        if view.parts is not None and view.parts.mapped:
+            # The sum: the first is what the Hardware card calls used.
+            mapped = view.parts.mapped
+            notes = [f"used {gib(view.used - mapped)}", f"+ {gib(mapped)} mapped", *notes]
+        note = BETWEEN.join(filter(None, notes))
         self.set_title("GPU memory" if view.kind == "gpu" else "System memory", view.name)
-        self.show_beside(made_of)
         self.show_words(f"{used} of {gib(view.capacity)} GiB", note, legend=self._legend_entries())
 
     def text(self) -> str:

@@ -11,7 +11,13 @@ _MORE = " …"
 
 
 class NoteLine(ElidedLabel):
-    """One line of parts; those that do not fit whole are left out from the end."""
+    """One line of parts; those that do not fit whole are left out from the end.
+
+    Attributes:
+        is_whole_or_empty: Whether nothing is shown where not even the first part fits whole.
+    """
+
+    is_whole_or_empty = False
 
     def shortened(self, full: str, room_px: int) -> str:
         """As many whole parts as fit; of the first one as much as fits."""
@@ -23,4 +29,4 @@ class NoteLine(ElidedLabel):
             shown = BETWEEN.join(parts[:count]) + _MORE
             if metrics.horizontalAdvance(shown) <= room_px:
                 return shown
-        return super().shortened(full, room_px)
+        return "" if self.is_whole_or_empty else super().shortened(full, room_px)
