@@ -33,10 +33,13 @@ _TOLD = (
 def short_of(cell: Cell, key: str) -> Summary | None:
     """Median and spread of a figure, without an interval; None where no run has it."""
     known = [value for value in cell_values(cell, key) if value is not None]
-    return _short(known) if known else None
+    return short_of_values(known)
 
 
-def _short(known: Sequence[float]) -> Summary:
+def short_of_values(known: Sequence[float]) -> Summary | None:
+    """The same of values that are no figure by themselves; None of none."""
+    if not known:
+        return None
     middle = median(known)
     spread = MAD_SCALE * median(abs(value - middle) for value in known)
     return Summary(float(middle), float(spread), None, None, len(known))

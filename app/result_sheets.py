@@ -19,6 +19,7 @@ from app.experiments.tables import (
     spread_sentence,
     with_spread,
 )
+from app.experiments.tune_result import KEPT
 from app.experiments.workload_words import summary as workload_summary
 from app.result_charts import charts_of
 from app.result_points import short_of
@@ -79,6 +80,7 @@ def sheet_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> Result
         state=_STATES[experiment.state],
         state_words=_state_words(experiment),
         conclusion=_parted(experiment.conclusion or _headline(experiment)),
+        steps=_steps(experiment),
         disturbances=_disturbances(experiment.cells),
         notes=_notes(
             experiment, has_bold=any(f.standing == "best" for r in rows for f in r.fields)
@@ -164,6 +166,17 @@ def _headline(experiment: Experiment) -> tuple[str, ...]:
     runs = len(cell.runs)
     of = "one run" if runs == 1 else f"the median of {runs} runs ± their spread"
     return (f"{', '.join(told)}: {of}.",)
+
+
+def _steps(experiment: Experiment) -> tuple[str, ...]:
+    """What a tuner says of each configuration, in the order in which it tried them."""
+    if experiment.kind is not Kind.TUNE:
+        return ()
+    return tuple(
+        f"{'+' if cell.extra.get(KEPT) else '−'} {note}"
+        for cell in experiment.cells
+        for note in cell.notes
+    )
 
 
 def _disturbances(cells: Sequence[Cell]) -> tuple[str, ...]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from app.experiments.experiment import Cell, Experiment
+from app.experiments.measures import BY_FIGURE
+from app.experiments.spread import Summary
+from app.experiments.subject_text import kept_workload
+from app.experiments.tables import label_of, scale_of
+from app.experiments.tune_objective import TURN, turn_s
 from app.experiments.tune_result import KEPT
-from app.result_points import CellTexts, factor_of, point_of, short_of, value_axis
+from app.result_points import CellTexts, point_of, short_of, short_of_values
 from widgets.experiments.result_sheet import Axis, Chart, Line, Plot, Point, Standing
 
 # The first three that there are: what a purpose is judged by is among them.
-_KEYS = ("goodput_req_s", "total_tok_s", "user_tok_s", "ttft_s")
+_KEYS = ("goodput_req_s", TURN.key, "total_tok_s", "user_tok_s", "ttft_s")
 _MOST_PLOTS = 3
 _NOTE = (
     "Configurations in the order in which they were tried, medians of their runs, bars their "
@@ -22,13 +27,17 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
     if len(tried) < 2:
         return []
     cells = [cell for _, cell in tried]
-    best = _best_so_far(cells)
+    best, answer_tok = _best_so_far(cells), _answer_tok(experiment)
     plots = []
     for key in _KEYS:
-        factor = factor_of(key, cells)
+        measure = TURN if key == TURN.key else BY_FIGURE[key]
+        shorts = [_short(cell, key, answer_tok) for cell in cells]
+        medians = [short.median for short in shorts if short is not None]
+        scale = scale_of(measure, max(medians, default=0.0))
+        factor = scale.factor
         points, line = [], []
         for number, (place, cell) in enumerate(tried):
-            short = short_of(cell, key)
+            short = shorts[number]
             if short is not None:
                 standing: Standing = "" if cell.extra.get(KEPT) else "worse"
                 points.append(
@@ -36,11 +45,11 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
                              standing=standing)
                 )  # fmt: skip
             kept = best[number]
-            now = None if kept is None else short_of(cells[kept], key)
+            now = None if kept is None else shorts[kept]
             if kept is not None and now is not None:
                 line.append(Point(tried[kept][0], number + 1.0, now.median * factor))
         if len(points) > 1:
-            axis = value_axis(key, cells, starts_at_zero=False)
+            axis = Axis(label_of(measure), scale.unit, starts_at_zero=False)
             lines = (
                 Line("best so far", tuple(line), is_stepped=True, has_marks=False),
                 Line("tried", tuple(points), is_joined=False),
@@ -55,6 +64,23 @@ def outcome_of(experiment: Experiment, cell: Cell) -> str:
     if kept is None:
         return "dropped" if cell.runs else ""
     return "best" if kept == max(c.extra.get(KEPT, 0.0) for c in experiment.cells) else "kept"
+
+
+def _answer_tok(experiment: Experiment) -> float | None:
+    """Tokens of a typical answer, where one person waits for it; None for others."""
+    workload = kept_workload(experiment)
+    if workload is None or workload.users != 1:
+        return None
+    return workload.answer_tok.mean_tok
+
+
+def _short(cell: Cell, key: str, answer_tok: float | None) -> Summary | None:
+    if key != TURN.key:
+        return short_of(cell, key)
+    if answer_tok is None:
+        return None
+    turns = [turn_s(run, answer_tok) for run in cell.runs]
+    return short_of_values([turn for turn in turns if turn is not None])
 
 
 def _best_so_far(cells: list[Cell]) -> list[int | None]:

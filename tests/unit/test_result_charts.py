@@ -215,6 +215,18 @@ def test_that_the_path_shows_what_was_best_so_far() -> None:
     assert len(tried.points) == 6, "what cannot run is no point"
 
 
+def test_that_what_one_person_waits_for_is_in_the_path() -> None:
+    alone = made_results.WORKLOAD.replace('"users":8', '"users":1')
+    made = msgspec.structs.replace(made_results.tune(), workload=alone)
+    turn = chart_named(made, "path").plots[0]
+    assert turn.title == "Time of a typical turn"
+    run = made.cells[0].runs
+    waited = sorted((each.ttft_s or 0.0) + 128 * (each.tpot_s or 0.0) for each in run)[1]
+    assert turn.y.unit == "s"
+    assert points(turn)[0][1] == pytest.approx(waited)
+    assert chart_named(made_results.tune(), "path").plots[0].title == "Total throughput"
+
+
 def test_that_caches_stand_between_what_they_cost_and_buy() -> None:
     chart = chart_named(made_results.quality(), "costs")
     memory, speed = chart.plots

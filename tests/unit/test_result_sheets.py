@@ -219,6 +219,14 @@ def test_that_a_tuners_steps_say_what_became_of_them() -> None:
     assert outcomes == ["kept", "kept", "dropped", "dropped", "best", "dropped", ""]
 
 
+def test_that_a_tuners_steps_are_told_in_their_order() -> None:
+    steps = sheet_of(made_results.tune()).steps
+    assert steps[0] == "+ Start: 88.0 tok/s in total."
+    assert steps[2] == "− No more than the spread, dropped."
+    assert len(steps) == 6
+    assert sheet_of(made_results.sweep()).steps == ()
+
+
 def test_that_what_is_applied_makes_the_engine_run_as_it_did() -> None:
     sheet = sheet_of(made_results.tune())
     best = row_named(sheet, "slots=8, ubatch_tok=1024")

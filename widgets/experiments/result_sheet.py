@@ -212,6 +212,7 @@ class ResultSheet:
         state: How far it came.
         state_words: What its state means for the reader, or why it failed; empty for a done one.
         conclusion: What came out, a sentence each; the first one says most.
+        steps: What was tried in its order, what was seen and what became of it, a line each.
         disturbances: What made its figures unsteady, a sentence each.
         notes: What ± means, and others to be read below the table.
         subject: Workload, model, engine, machine and common settings: name and words.
@@ -230,6 +231,7 @@ class ResultSheet:
     state: State = "done"
     state_words: str = ""
     conclusion: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     disturbances: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     subject: tuple[tuple[str, str], ...] = ()

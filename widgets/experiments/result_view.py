@@ -56,6 +56,7 @@ class ResultView(QFrame):
         set_role(self._subtitle, "hint")
         self._conclusion = Paragraphs(role="hint", first_role="heading", name="Conclusion")
         self._disturbed = Paragraphs(role="warning", name="Disturbances")
+        self._steps = Paragraphs(role="hint", first_role="heading", name="Steps")
         self._notes = Paragraphs(role="hint", name="Notes")
         self._facts = Facts()
         self.chart = ResultChart()
@@ -129,6 +130,9 @@ class ResultView(QFrame):
         self._resume.setVisible(shown.is_resumable)
         self._conclusion.show_sentences(shown.conclusion)
         self._disturbed.show_sentences(shown.disturbances)
+        # One label: a tuner may take a hundred steps.
+        steps = "\n".join(shown.steps)
+        self._steps.show_sentences(("Steps", steps) if steps else ())
         self._notes.show_sentences(shown.notes)
         self._facts.show_facts(shown.subject)
 
@@ -197,6 +201,7 @@ class ResultView(QFrame):
             self._conclusion,
             self.chart,
             self._figures,
+            self._steps,
             self._disturbed,
             self._notes,
             self._facts,
