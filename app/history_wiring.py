@@ -206,11 +206,11 @@ class HistoryWiring(QObject):
         self._worker.do(compared, self._view.show_comparison, self._say)
 
     def _on_delete_wanted(self, keys: tuple[str, ...]) -> None:
-        self._change(partial(self._for_each, self.store.delete, keys), keys)
+        self._change(partial(self.store.delete, *keys), keys)
 
     def _on_restore_wanted(self, keys: tuple[str, ...]) -> None:
         self._to_pick = keys
-        self._change(partial(self._for_each, self.store.restore, keys))
+        self._change(partial(self.store.restore, *keys))
 
     def _on_resume_wanted(self, key: str) -> None:
         self._read_one(key, self.resume_read.emit)
@@ -230,8 +230,3 @@ class HistoryWiring(QObject):
         # Asked for at once, so that no list of before is shown that waits already.
         self._worker.do(deed, None, failed)
         self.refresh()
-
-    @staticmethod
-    def _for_each(deed: Callable[[str], None], keys: Sequence[str]) -> None:
-        for key in keys:
-            deed(key)

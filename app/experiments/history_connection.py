@@ -105,7 +105,7 @@ class HistoryConnection:
             for experiment, deleted_s in salvaged(aside):
                 write(connection, experiment, self._clock_s())
                 if deleted_s is not None:
-                    mark_deleted(connection, experiment.key, deleted_s)
+                    mark_deleted(connection, [experiment.key], deleted_s)
                 count += 1
         finally:
             self.sentences.append(

@@ -79,15 +79,20 @@ def change_note(connection: sqlite3.Connection, key: str, note: str) -> None:
         _write_own_words(connection, key, tags_of(tags), note)
 
 
-def mark_deleted(connection: sqlite3.Connection, key: str, deleted_s: float | None) -> None:
-    """Move an experiment to the bin, or back where ``deleted_s`` is None.
+def mark_deleted(
+    connection: sqlite3.Connection, keys: Sequence[str], deleted_s: float | None
+) -> None:
+    """Move experiments to the bin, or back where ``deleted_s`` is None; all of them or none.
 
     Raises:
-        StorageError: If there is none of that key.
+        StorageError: If there is none of one of these keys.
     """
     with transaction(connection):
-        _found(connection, key, "key")
-        connection.execute("UPDATE experiments SET deleted_s = ? WHERE key = ?", (deleted_s, key))
+        for key in keys:
+            _found(connection, key, "key")
+            connection.execute(
+                "UPDATE experiments SET deleted_s = ? WHERE key = ?", (deleted_s, key)
+            )
 
 
 def mark_cut(connection: sqlite3.Connection, now_s: float) -> None:

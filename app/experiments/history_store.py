@@ -263,22 +263,22 @@ class HistoryStore:
         text = storable(note)
         self._file.run(_UNCHANGED, lambda connection: change_note(connection, key, text))
 
-    def delete(self, key: str) -> None:
-        """Move an experiment to the bin, from where ``restore`` brings it back for 30 days.
+    def delete(self, *keys: str) -> None:
+        """Move experiments to the bin, from where ``restore`` brings them back for 30 days.
 
         Raises:
-            StorageError: If there is no such experiment, or it cannot be written.
+            StorageError: If one of them does not exist, or it cannot be written; none is moved.
         """
         now_s = self._clock_s()
-        self._file.run(_UNCHANGED, lambda connection: mark_deleted(connection, key, now_s))
+        self._file.run(_UNCHANGED, lambda connection: mark_deleted(connection, keys, now_s))
 
-    def restore(self, key: str) -> None:
-        """Bring an experiment back from the bin.
+    def restore(self, *keys: str) -> None:
+        """Bring experiments back from the bin.
 
         Raises:
-            StorageError: If there is no such experiment, or it cannot be written.
+            StorageError: If one of them does not exist, or it cannot be written; none comes back.
         """
-        self._file.run(_UNCHANGED, lambda connection: mark_deleted(connection, key, None))
+        self._file.run(_UNCHANGED, lambda connection: mark_deleted(connection, keys, None))
 
     # --- Inside -------------------------------------------------------------------------
 

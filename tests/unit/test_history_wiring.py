@@ -407,3 +407,20 @@ def test_that_ten_thousand_open_and_filter_in_less_than_a_third_of_a_second(
         assert len(bench.keys) == _MANY - 2 * bool(words)
     assert max(min(times) for times in took_s.values()) < 0.3
     assert bench.view.model.entries.at(_MANY - 1).kind == Kind.BENCH
+
+
+def test_that_ten_thousand_are_deleted_and_brought_back_at_once(
+    make: Callable[[Path], Bench], tmp_path: Path
+) -> None:
+    bench = make(filled(tmp_path / "history"))
+    bench.view.list.selectAll()
+    assert bench.view.list.picked_count() == _MANY
+    bench.view.details.deeds.delete_button.click()
+    assert "Measure instead of guessing" in bench.view.message.words()
+    bench.settle()
+    store = bench.elsewhere()
+    assert not store.listing()
+    bench.view.undo_bar.button.click()
+    bench.settle()
+    assert len(store.listing()) == len(bench.keys) == _MANY
+    store.close()
