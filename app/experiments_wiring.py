@@ -26,6 +26,7 @@ from app.experiments.terminal import SENTENCES, duration_text
 from app.experiments.tune_result import best_cell
 from app.experiments.window_port import WindowPort
 from app.history_wiring import HistoryWiring
+from app.result_dressing import dressed_sheet
 from app.result_sheets import sheet_of
 from app.storage.folders import own_folders
 from app.worker import Worker
@@ -229,7 +230,8 @@ class ExperimentsWiring(QObject):
         self.page.strip.end(words, is_warning=is_warning)
         if experiment is not None:
             self._sheets.do(
-                partial(sheet_of, experiment), then=partial(self._on_last_sheet, experiment)
+                partial(dressed_sheet, self.history.store, experiment),
+                then=partial(self._on_last_sheet, experiment),
             )
         elif self._is_following:
             # Nothing was measured, so there is nothing to look at.
@@ -285,7 +287,10 @@ class ExperimentsWiring(QObject):
         if running is not None and running[0].key == experiment.key and self.run.is_under_way:
             self._show_running()
             return
-        self._sheets.do(partial(sheet_of, experiment), then=partial(self._on_old_sheet, experiment))
+        self._sheets.do(
+            partial(dressed_sheet, self.history.store, experiment),
+            then=partial(self._on_old_sheet, experiment),
+        )
 
     def _on_old_sheet(self, experiment: Experiment, sheet: ResultSheet) -> None:
         self._is_following = False

@@ -52,6 +52,11 @@ def cache_costs(
     return {place: told[types] for place, types in kinds.items()}
 
 
+def has_several_caches(cells: Iterable[Cell]) -> bool:
+    """Whether the types of KV caches differ between cells."""
+    return len({_types_of(cell) for cell in cells}) > 1
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
