@@ -18,11 +18,12 @@ from app.experiments.ranking import median_of
 from app.experiments.reporter import Reporter
 from app.experiments.tune_goal import Purpose, TuneGoal
 from app.experiments.tune_result import best_cell
+from app.experiments.tune_steps import ORDER
 from app.experiments.workload import Material, Workload
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from engine_bridge.settings.spec_kinds import NGRAM_KINDS
 from engine_bridge.settings.speculation_rows import SPECULATION
-from engine_bridge.settings.table import SETTINGS
+from engine_bridge.settings.table import BY_KEY
 from tests.bench.tuner_live import tuned
 
 # Six seconds a run on two cores, and a quarter of a minute to write code again.
@@ -36,16 +37,17 @@ REWRITING = Workload(
 MEASUREMENTS = 30
 _SPEED, _TTFT, _ACCEPTANCE = (BY_FIGURE[key] for key in ("user_tok_s", "ttft_s", "acceptance"))
 _DRAFT = "draft-simple"
+_DRAFTING = {row.key for row in SPECULATION}
 
 
 def goal_of(workload: Workload, drafts: Sequence[Path], measurements: int) -> TuneGoal:
     """One person, and of all settings only what drafts."""
-    may_change = {row.key for row in SPECULATION}
+    others = tuple(key for keys in ORDER for key in keys if key not in _DRAFTING)
     return TuneGoal(
         Purpose.CHAT,
         workload,
         kv_floor="f16",
-        kept=tuple(row.key for row in SETTINGS if row.key not in may_change),
+        kept=others,
         drafts=tuple(str(path) for path in drafts),
         measurements=measurements,
     )
@@ -117,11 +119,11 @@ def told(experiment: Experiment) -> dict[str, Any]:
     """What was measured, and what the tuner said."""
     cell = best_cell(experiment)
     return {
-        "found": None if cell is None else cell.name,
+        "found": None if cell is None else drafting_words(cell),
         "measurements": sum(len(each.runs) for each in experiment.cells),
         "cells": [
             {
-                "name": each.name,
+                "name": drafting_words(each),
                 "spec_types": list(_types(each)),
                 "runs": len(each.runs),
                 **{
@@ -135,6 +137,17 @@ def told(experiment: Experiment) -> dict[str, Any]:
         ],
         "conclusion": list(experiment.conclusion),
     }
+
+
+def drafting_words(cell: Cell) -> str:
+    """Of a cell's settings those that draft, files by their names alone."""
+    words = []
+    for key in filter(_DRAFTING.__contains__, cell.config):
+        value = cell.config[key]
+        is_file = key.endswith("_path")
+        text = Path(str(value)).name if is_file else BY_KEY[key].domain.format(value)
+        words.append(f"{key}={text}")
+    return ", ".join(words) or "no drafts"
 
 
 def _measured(experiment: Experiment) -> list[Cell]:

@@ -156,7 +156,9 @@ def _experiment(cells: Sequence[Cell], subject: Subject | None = None) -> Experi
 
 
 def _cell(*kinds: str, tok_s: Sequence[float], kept: int = 0) -> Cell:
-    config: dict[str, Value] = {"spec_types": kinds} if kinds else {}
+    config: dict[str, Value] = {"slots": 1}
+    config |= {"spec_types": kinds} if kinds else {}
+    config |= {"draft_model_path": "/models/d.gguf"} if "draft-simple" in kinds else {}
     runs = tuple(Figures(user_tok_s=value, ttft_s=0.5, requests=1) for value in tok_s)
     return Cell(
         ", ".join(kinds) or "defaults", config=config, runs=runs, disturbed=("",) * len(runs),
@@ -207,7 +209,10 @@ def test_that_both_verdicts_are_told_with_their_figures() -> None:
         "prompt_lookup": tuner_drafts.lookup_kept(slow) | tuner_drafts.told(slow),
     }
     text = "\n".join(tuner_drafts.lines(figures))
-    assert "6.00 tok/s, TTFT 0.50 s, 1 runs, draft-simple" in text
+    assert (
+        "6.00 tok/s, TTFT 0.50 s, 1 runs, spec_types=draft-simple, draft_model_path=d.gguf" in text
+    )
+    assert "found: no drafts" in text
     assert "measured and dropped: met" in text
     assert "is quicker: MISSED" in text
 
