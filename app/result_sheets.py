@@ -14,6 +14,7 @@ from app.experiments.subject_text import kept_workload, limits_of, subject_told
 from app.experiments.sweep_conclusion import PARETO
 from app.experiments.tables import (
     DISTURBED,
+    cell_values,
     label_of,
     scale_of,
     spread_sentence,
@@ -205,7 +206,7 @@ def _notes(experiment: Experiment, *, has_bold: bool) -> tuple[str, ...]:
     if measured:
         notes.append(spread_sentence(measured))
     limits = limits_of(experiment)
-    if limits and measured:
+    if limits and any(cell_values(cell, "goodput_req_s") for cell in measured):
         notes.append(f"Goodput counts requests that kept {limits}.")
     if has_bold:
         notes.append(_BOLD_WORDS)

@@ -38,6 +38,7 @@ _TITLES = {
     "goodput_req_s": "Goodput",
 }
 _BARS = "Medians of the runs; bars are their spread, ±."
+_NO_BARS = "One run of each, which shows no spread."
 _HOLLOW = (
     "Filled: the best of the plot and those that cannot be told from it; outlined: worse beyond "
     "the spread."
@@ -82,19 +83,19 @@ def load_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
     said, knee = _knee_of_line(cells, loads, list(cells), "users") if is_closed else ("", ())
     speed = [_with_marks(plot, knee) for plot in plots((_TOTAL, _USER))]
     limits = _limits(experiment)
-    kept = limits_of(experiment)
+    kept, bars = limits_of(experiment), _bars(cells)
     good = [*_kept_plots(cells, axis, loads, texts), *plots(("goodput_req_s",))]
     waiting = plots(("ttft_p95_s", "itl_p99_s"), limits)
     made = [
-        Chart("speed:users", "Speed", tuple(speed), said, _BARS),
+        Chart("speed:users", "Speed", tuple(speed), said, bars),
         Chart(
             "goodput",
             "Goodput",
             tuple(good),
             note=f"Requests that kept {kept or 'both limits'}; the bars of the share are Wilson's "
-            f"interval at 95 %. {_BARS}",
+            f"interval at 95 %. {bars}",
         ),
-        Chart("waiting", "Waiting", tuple(waiting), note=f"Limits dotted. {_BARS}"),
+        Chart("waiting", "Waiting", tuple(waiting), note=f"Limits dotted. {bars}"),
     ]
     return [chart for chart in made if chart.plots]
 
@@ -158,7 +159,7 @@ def _speed_chart(source: _Source, varied: Sequence[Varied], number: int) -> Char
         said = f"{name}: {said}" if said and name else said
         plots = [_with_marks(plot, knee) for plot in plots]
     has_outlines = any(p.is_hollow for plot in plots for line in plot.lines for p in line.points)
-    notes = (_BARS, _HOLLOW if has_outlines else "", note)
+    notes = (_bars(cells), _HOLLOW if has_outlines else "", note)
     return Chart(
         f"speed:{main.name}", main.short, tuple(plots), said, " ".join(filter(None, notes))
     )
@@ -210,6 +211,11 @@ def _knee_of_line(
     said = knee_sentence(noun, x, speeds, [None if one is None else one.median for one in users])
     at = knee_of(x, speeds)
     return said, () if at is None else (Mark(x[at], "knee", is_upright=True),)
+
+
+def _bars(cells: Mapping[int, Cell]) -> str:
+    """What the error bars are; why there are none."""
+    return _BARS if any(len(cell.runs) > 1 for cell in cells.values()) else _NO_BARS
 
 
 def _with_marks(plot: Plot, marks: Sequence[Mark]) -> Plot:

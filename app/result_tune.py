@@ -54,7 +54,7 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
                 Line("best so far", tuple(line), is_stepped=True, has_marks=False),
                 Line("tried", tuple(points), is_joined=False),
             )
-            plots.append(Plot(axis.title, Axis("Tried", starts_at_zero=False), axis, lines))
+            plots.append(Plot(axis.title, Axis("Configuration", starts_at_zero=False), axis, lines))
     return [Chart("path", "Path", tuple(plots[:_MOST_PLOTS]), note=_NOTE)] if plots else []
 
 
