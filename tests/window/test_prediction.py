@@ -66,14 +66,36 @@ def test_that_ghosts_appear_when_a_fader_moves_and_go_when_it_comes_back(
     assert "1 stream" in measured.text
     runs = window.desk.measurements.runs
     assert f" · for {runs.prompt_tok - runs.reused_tok:,} tok" in _note(window)
-    answered(window, qtbot, "and one more thing")
-    qtbot.waitUntil(lambda: runs.reused_tok > 0, timeout=PATIENCE_MS)
-    told = f" · for {runs.prompt_tok - runs.reused_tok:,} tok after {runs.reused_tok:,} cached"
-    qtbot.waitUntil(lambda: told in _note(window), timeout=PATIENCE_MS)
 
     session.preview("ubatch_tok", session.wanted.ubatch_tok)
     qtbot.waitUntil(lambda: not any(predicted(window)), timeout=PATIENCE_MS)
     assert "predicted" not in _note(window)
+
+
+def test_that_ttft_is_predicted_for_a_turn_that_finds_the_rest_cached(
+    open_window: Callable[..., Window],
+    qtbot: QtBot,
+    tiny_chat_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A newcomer: it was for the whole prompt, most of which is never read again."""
+    window = open_window(temperature=0.0, max_new_tok=8)
+    session, runs = window.desk.session, window.desk.measurements.runs
+    window.engine_wiring.load(str(tiny_chat_path))
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
+    monkeypatch.setattr(prediction_words, "_MOST_ERROR", math.inf)
+    answered(window, qtbot, "one two three four five six seven eight nine ten")
+    answered(window, qtbot, "and one more thing")
+    assert runs.reused_tok > 0
+    read_tok = runs.prompt_tok - runs.reused_tok
+    session.preview("ubatch_tok", 64)
+    told = f" · for {read_tok:,} tok after {runs.reused_tok:,} cached"
+    qtbot.waitUntil(lambda: told in _note(window), timeout=PATIENCE_MS)
+    assert "the first turn" not in _note(window)
+    session.preview("ubatch_tok", session.wanted.ubatch_tok)
+    session.preview("cache_type_k", "q8_0")
+    lost = f"{told} · the first turn after Apply reads all {runs.prompt_tok:,}"
+    qtbot.waitUntil(lambda: lost in _note(window), timeout=PATIENCE_MS)
 
 
 def _note(window: Window) -> str:
