@@ -14,13 +14,22 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = "Experiments"
 # After Ctrl+J, with Shift: letters that other parts of the window have without it.
-_LETTERS = {"bench": "B", "sweep": "S", "compare": "C", "users": "N", "quality": "Q", "tune": "T"}
+_LETTERS = {
+    "bench": "B",
+    "sweep": "S",
+    "compare": "C",
+    "users": "N",
+    "quality": "Q",
+    "tune": "T",
+    "probe": "P",
+}
 _WORDS = {
     "bench": "measure speed benchmark",
     "sweep": "grid combinations values best",
     "compare": "a b test difference faster",
     "users": "load slo capacity simulate concurrency",
     "quality": "kv cache kld perplexity quantisation",
+    "probe": "server openai api llama-server ollama vllm lm studio",
     "tune": "optimise autotune best settings",
 }
 

@@ -124,5 +124,5 @@ class Fields:
 
 def plain(sentence: str) -> str:
     """A sentence of the command line without its options."""
-    without = _OPTIONS.sub("", sentence)
+    without = _OPTIONS.sub("", sentence.replace("--api-key-env", "the field “Key from”"))
     return without[:1].upper() + without[1:]

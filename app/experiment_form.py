@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.experiment_estimate import Work, estimate_words
 from app.experiment_fields import Fields, FormError, plain
-from app.experiment_reading import Checked, Reading, Situation
+from app.experiment_probe_form import read_probe
+from app.experiment_reading import NO_MODEL, Checked, Reading, Situation
 from app.experiment_request import (
     BenchRequest,
     CompareRequest,
@@ -42,7 +43,6 @@ from widgets.experiments.form_fields import AXES, SOURCE
 from widgets.experiments.form_values import FormValues
 
 FIND, NUMBERS, RATES = "find", "numbers", "rates"
-NO_MODEL = "No model is loaded. Choose one first; an experiment measures the model that runs."
 USUAL_TYPES = "q8_0, q4_0"
 USUAL_PAIRS, USUAL_MINUTES = 12, 10.0
 USUAL_NUMBERS = (1, 2, 4, 8)
@@ -62,7 +62,7 @@ def read_form(values: FormValues, situation: Situation) -> Checked:
         FormError: With a sentence for each field that is wrong.
     """
     reading = Reading(Fields(values), situation)
-    if situation.running is None:
+    if situation.running is None and values.kind != Kind.PROBE:
         raise FormError({"": NO_MODEL})
     read = _READERS.get(values.kind)
     if read is None:
@@ -200,6 +200,7 @@ _READERS: Mapping[str, Callable[[Reading], _Read]] = {
     Kind.USERS: _users,
     Kind.QUALITY: _quality,
     Kind.TUNE: read_tune,
+    Kind.PROBE: read_probe,
 }
 
 

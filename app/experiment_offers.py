@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from app.experiment_form import (
     FIND,
-    NO_MODEL,
     NUMBERS,
     RATES,
     USUAL_CHUNK_TOK,
@@ -17,7 +16,7 @@ from app.experiment_form import (
     USUAL_RATES,
     USUAL_TYPES,
 )
-from app.experiment_reading import RUNNING, WANTED, Situation
+from app.experiment_reading import NO_MODEL, RUNNING, WANTED, Situation
 from app.experiment_tune_form import FLOORS, MIB, PURPOSES, USUAL_FLOOR
 from app.experiments.bench import USUAL_RUNS
 from app.experiments.measures import MEASURES
@@ -58,6 +57,8 @@ _USUAL: Mapping[str, str] = {
     "share": f"{100 * USUAL_SHARE:g}",
     "long_prompt_tok": "0",
     "text": "prose of TuneDeck's own",
+    "key_env": "OPENAI_API_KEY, if it is there",
+    "served": "the only one that it has",
     "margin_mib": str(USUAL_MARGIN_BYTES // MIB),
     "kv_floor": USUAL_FLOOR,
     "measurements": str(USUAL_MEASUREMENTS),
@@ -96,6 +97,7 @@ def offers_for(situation: Situation, drafts: tuple[Offer, ...] = ()) -> FormOffe
         },
         drafts=drafts,
         why_no_start=NO_MODEL if situation.running is None else "",
+        free_kinds=("probe",),
     )
 
 

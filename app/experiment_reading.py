@@ -24,6 +24,7 @@ from widgets.experiments.form_fields import SOURCE
 from widgets.experiments.form_values import CONVERSATION, FILE
 
 WANTED, RUNNING = "wanted", "running"
+NO_MODEL = "No model is loaded. Choose one first; an experiment measures the model that runs."
 _DAY_S = 86_400.0
 _LIMIT_REQUESTS = 100_000
 

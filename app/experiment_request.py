@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.experiments.bench import bench
 from app.experiments.compare import Comparison
@@ -17,6 +18,7 @@ from app.experiments.port import EnginePort
 from app.experiments.port_bench import PortBench
 from app.experiments.quality import Compares, QualityAsked, quality
 from app.experiments.reporter import Reporter
+from app.experiments.server_address import address_of, key_of
 from app.experiments.subject import subject_of
 from app.experiments.sweep_start import compare_configs, sweep_of_words
 from app.experiments.tune_goal import TuneGoal
@@ -29,6 +31,9 @@ from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Hello
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
+
+if TYPE_CHECKING:
+    from app.experiments.probe_port import ServerPort
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,50 @@ class QualityRequest:
         return quality(self.asked, process, reporter, subject, model=facts)
 
 
+@dataclass(frozen=True)
+class ProbeRequest:
+    """A server measured with the same ruler, and the window's engine beside it if that is wanted.
+
+    Attributes:
+        url: Where it is.
+        served: What it calls the model; empty takes the only one.
+        key_env: Variable of the environment that holds its key; empty for the usual one.
+        workload: What is run.
+        runs: How often each is measured.
+        config: What the engine beside it runs; None for the server alone.
+    """
+
+    url: str
+    served: str
+    key_env: str
+    workload: Workload
+    runs: int
+    config: EngineConfig | None = None
+    kind = Kind.PROBE
+
+    def server(self) -> ServerPort:
+        """The way to the server, to be entered; connects to nothing yet.
+
+        Raises:
+            DomainError: If the address or the key cannot be, in a sentence.
+        """
+        # Its client takes a second to be imported: not before somebody asks for it.
+        from app.experiments.probe_port import ServerPort  # noqa: PLC0415
+
+        address = address_of(self.url)
+        return ServerPort(address, key_of(address, self.key_env or None, os.environ))
+
+    def do(self, server: ServerPort, engine: EnginePort | None, reporter: Reporter) -> Experiment:
+        """Carry it out; blocks, see ``probe``."""
+        from app.experiments.probe import Beside, probe  # noqa: PLC0415
+
+        beside = None
+        if engine is not None and self.config is not None:
+            beside = Beside(engine, self.config)
+        return probe(server, self.served, self.workload, reporter, self.runs, beside=beside)
+
+
 PortRequest: TypeAlias = BenchRequest | SweepRequest | CompareRequest | UsersRequest | TuneRequest
 """What is carried out on the window's engine."""
 
-Request: TypeAlias = PortRequest | QualityRequest
+Request: TypeAlias = PortRequest | QualityRequest | ProbeRequest

@@ -17,11 +17,11 @@ from app.desk import Desk
 from app.draft_wiring import DraftWiring
 from app.experiment_apply import ExperimentApply
 from app.experiment_form_wiring import ExperimentFormWiring
-from app.experiment_request import QualityRequest, Request
+from app.experiment_request import ProbeRequest, QualityRequest, Request
 from app.experiment_resume import resume_request
+from app.experiment_rigs import ProbeRig, QualityRig
 from app.experiment_run import ExperimentRun, RunEnd
 from app.experiments.experiment import Experiment
-from app.experiments.quality_process import QualityProcess
 from app.experiments.terminal import SENTENCES, duration_text
 from app.experiments.tune_result import best_cell
 from app.experiments.window_port import WindowPort
@@ -42,7 +42,7 @@ from widgets.experiments.kind_words import kind_name
 from widgets.experiments.result_sheet import ResultSheet
 from widgets.experiments.result_view import ResultView
 
-KINDS = ("bench", "sweep", "compare", "users", "tune", "quality")
+KINDS = ("bench", "sweep", "compare", "users", "tune", "quality", "probe")
 """What can be set up in the window."""
 
 _HISTORY_WAIT_S = 2.0
@@ -158,6 +158,8 @@ class ExperimentsWiring(QObject):
         applied = self._desk.session.applied
         if self.run.is_under_way:
             self._say(_BUSY)
+        elif isinstance(request, ProbeRequest) and request.config is None:
+            self._begin(request)
         elif applied is None or self._desk.client.hello is None:
             self._say("No model is loaded. Choose one first.")
         elif self._desk.session.work:
@@ -187,23 +189,32 @@ class ExperimentsWiring(QObject):
         self._apply.told.connect(self._on_apply_told)
 
     def _begin(self, request: Request) -> None:
-        desk = self._desk
-        hello = desk.client.hello
-        assert hello is not None
         self._kind = kind_name(str(request.kind))
         self._before = None
         self._running = None
+        keep, hello = self.history.store.keep, self._desk.client.hello
         if isinstance(request, QualityRequest):
-            rig = _QualityRig()
-            self.run.start(partial(request.do, rig.process, hello), rig, self.history.store.keep)
-            return
+            assert hello is not None
+            quality = QualityRig()
+            self.run.start(partial(request.do, quality.process, hello), quality, keep)
+        elif isinstance(request, ProbeRequest):
+            engine = self._port() if request.config is not None else None
+            probe = ProbeRig(request, engine, self.run)
+            self.run.start(probe.do, probe, keep)
+        else:
+            port = self._port()
+            self.run.start(partial(request.do, port), port, keep)
+
+    def _port(self) -> WindowPort:
+        """A way to the window's engine, which is the experiment's from now on."""
+        desk = self._desk
+        applied = desk.session.applied
+        self._before = None if applied is None else applied.config
         measured = desk.meters.bandwidth.host_peak
         peak_bytes_per_s = 0.0 if measured is None else measured.peak_bytes_per_s
         port = WindowPort(desk.client, desk.session, desk.kept, peak_bytes_per_s, self.run)
         port.is_peak_lower_bound = measured is not None and measured.is_lower_bound
-        applied = desk.session.applied
-        self._before = None if applied is None else applied.config
-        self.run.start(partial(request.do, port), port, self.history.store.keep)
+        return port
 
     def _on_begun(self) -> None:
         self.page.strip.begin(self._kind)
@@ -331,24 +342,6 @@ class ExperimentsWiring(QObject):
         elif key == _SHOW:
             self.page.strip.end("")
             self._show_running()
-
-
-class _QualityRig:
-    """The process that compares caches; the window's engine goes on beside it."""
-
-    def __init__(self) -> None:
-        self.process = QualityProcess()
-
-    def stop(self) -> None:
-        """End the comparison under way."""
-        self.process.stop()
-
-    def close(self) -> None:
-        """Nothing was taken from the window."""
-
-    def shut(self) -> None:
-        """The window closes."""
-        self.process.stop()
 
 
 def _end_words(kind: str, end: RunEnd, back: str) -> str:

@@ -10,13 +10,16 @@ import pytest
 
 from app.conversation import Conversation
 from app.experiment_fields import FormError
-from app.experiment_form import NO_MODEL, read_form
+from app.experiment_form import read_form
 from app.experiment_offers import offers_for
+from app.experiment_reading import NO_MODEL
 from app.experiment_request import (
     BenchRequest,
     CompareRequest,
+    ProbeRequest,
     QualityRequest,
     SweepRequest,
+    TuneRequest,
     UsersRequest,
 )
 from app.experiments.presets import preset_workload
@@ -118,6 +121,32 @@ def test_that_quality_takes_pairs_of_types_and_reads_the_text_given(tmp_path: Pa
     assert asked.text.startswith("Once upon")
 
 
+def test_that_tuning_is_for_a_purpose_within_what_must_hold() -> None:
+    values = form("tune", source="batch", purpose="batch", margin_mib="1024", measurements="20")
+    request = read_form(replace(values, drafts=("/d.gguf",)), situation()).request
+    assert isinstance(request, TuneRequest)
+    goal = request.goal
+    assert (goal.purpose, goal.users, goal.margin_bytes) == ("batch", 4, 1 << 30)
+    assert (goal.kv_floor, goal.drafts, goal.measurements) == ("q8_0", ("/d.gguf",), 20)
+    alone = read_form(form("tune", source="batch"), situation()).request
+    assert isinstance(alone, TuneRequest)
+    assert (alone.goal.purpose, alone.goal.users) == ("chat", 1)
+
+
+def test_that_a_server_is_probed_without_a_model_or_beside_the_one_that_runs() -> None:
+    values = form("probe", url="localhost:8080", users="2", runs="3")
+    alone = read_form(values, situation(running=None)).request
+    assert isinstance(alone, ProbeRequest)
+    assert (alone.url, alone.config, alone.workload.users, alone.runs) == (
+        "localhost:8080", None, 2, 3,
+    )  # fmt: skip
+    beside = form("probe", url="localhost:8080", beside=YES)
+    both = read_form(beside, situation()).request
+    assert isinstance(both, ProbeRequest)
+    assert both.config == RUNNING
+    assert refused(beside, running=None) == {"beside": NO_MODEL}
+
+
 def test_that_fields_of_other_kinds_do_not_count() -> None:
     """They keep what was typed there, and it may be wrong."""
     values = form("bench", types="nonsense", pairs="x", share="x", numbers="x", most="x")
@@ -201,6 +230,35 @@ def test_that_a_workload_too_long_for_a_slot_says_what_to_set() -> None:
 
 def replace_slot(tok: int) -> Any:
     return RUNNING.with_values({"ctx_per_slot_tok": tok})
+
+
+@pytest.mark.parametrize(
+    ("texts", "field", "words"),
+    [
+        ({}, "url", "Where the server is must be said"),
+        ({"url": "http://user:pw@host"}, "url", "see the field “Key from”."),
+        ({"url": "host", "key_env": "NO_SUCH_VARIABLE"}, "key_env", "NO_SUCH_VARIABLE"),
+    ],
+)
+def test_that_a_server_that_cannot_be_is_told_at_its_field(
+    texts: dict[str, str], field: str, words: str
+) -> None:
+    problems = refused(form("probe", **texts))
+    assert list(problems) == [field]
+    assert words in problems[field]
+
+
+@pytest.mark.parametrize(
+    ("texts", "field"),
+    [
+        ({"users": "4"}, "users"),
+        ({"purpose": "users", "ttft_slo_s": "none", "tpot_slo_ms": "none"}, "ttft_slo_s"),
+        ({"measurements": "3"}, "measurements"),
+        ({"margin_mib": "-1"}, "margin_mib"),
+    ],
+)
+def test_that_a_goal_that_cannot_be_is_told_at_its_field(texts: dict[str, str], field: str) -> None:
+    assert list(refused(form("tune", **texts))) == [field]
 
 
 def test_that_comparing_the_same_settings_is_refused_at_b() -> None:

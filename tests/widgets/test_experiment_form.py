@@ -19,7 +19,7 @@ from widgets.experiments.form_values import AxisValues, FormValues
 
 pytestmark = pytest.mark.gui
 
-KINDS = ("bench", "sweep", "compare", "users", "tune", "quality")
+KINDS = ("bench", "sweep", "compare", "users", "tune", "quality", "probe")
 
 
 @pytest.fixture
@@ -110,6 +110,10 @@ def test_that_without_a_model_start_is_off_and_says_why(form: ExperimentForm) ->
     assert form.estimate.text().startswith("No model is loaded.")
     QTest.keyClick(form.fields["users"].control, Qt.Key.Key_Return)
     assert asked == []
+    form.set_kind("probe")  # a server has a model of its own
+    assert form.start.isEnabled()
+    form.set_kind("bench")
+    assert not form.start.isEnabled()
     form.set_offers(offers_for(situation()))
     assert form.start.isEnabled()
 

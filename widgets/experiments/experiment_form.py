@@ -142,7 +142,7 @@ class ExperimentForm(QFrame):
             estimate: How long it takes.
         """
         self._problems, self._notes = problems, notes
-        self.estimate.setText(self._offers.why_no_start or problems.get("", "") or estimate)
+        self.estimate.setText(self._why_not() or problems.get("", "") or estimate)
         self._show_said()
 
     def tell_all(self) -> None:
@@ -266,6 +266,7 @@ class ExperimentForm(QFrame):
         for widget in (self.sources, self.source_about):
             widget.setVisible(has_source)
         self._show_source()
+        self._show_start()
         self._show_said()
 
     def _show_source(self) -> None:
@@ -276,8 +277,13 @@ class ExperimentForm(QFrame):
         for name, field in self.fields.items():
             field.set_usual(usual.get(name, ""))
 
+    def _why_not(self) -> str:
+        """Why an experiment of this kind cannot be started now."""
+        is_free = self.kinds.key() in self._offers.free_kinds
+        return "" if is_free else self._offers.why_no_start
+
     def _show_start(self) -> None:
-        why_not = self._offers.why_no_start
+        why_not = self._why_not()
         self.start.setEnabled(not why_not)
         self.start.setToolTip(why_not or "Begin (Enter)")
         if why_not:

@@ -29,7 +29,7 @@ _LABEL_FIGURES = 18
 _NUMBER_FIGURES = 11
 _UNIT_FIGURES = 5
 # Fields whose text is a list or a path take the width there is.
-_WIDE = ("a", "b", "types", "numbers", "rates")
+_WIDE = ("a", "b", "types", "numbers", "rates", "url", "served", "key_env")
 
 
 class FormField(QWidget):

@@ -84,6 +84,7 @@ class FormOffers:
         notes: Beside a field, what its value means now.
         drafts: Draft models on this machine, by their paths.
         why_no_start: Why nothing can be started now; empty if it can.
+        free_kinds: Kinds that this does not hold for.
     """
 
     sources: tuple[Offer, ...] = ()
@@ -92,17 +93,19 @@ class FormOffers:
     notes: Mapping[str, str] = field(default_factory=dict)
     drafts: tuple[Offer, ...] = ()
     why_no_start: str = ""
+    free_kinds: tuple[str, ...] = ()
 
 
-_PLAYS = ("bench", "sweep", "compare", "users", "tune")
+_PLAYS = ("bench", "sweep", "compare", "users", "tune", "probe")
+_OF_SOME_USERS = ("bench", "sweep", "compare", "tune", "probe")
 _ON_SETTINGS = ("bench", "sweep", "users", "quality", "tune")
 
 FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec(
-        "users", "Users at a time", ("bench", "sweep", "compare", "tune"), Part.WORK,
+        "users", "Users at a time", _OF_SOME_USERS, Part.WORK,
         hint="Each waits for an answer before asking again.",
     ),
-    FieldSpec("requests", "Requests", ("bench", "sweep", "compare", "tune"), Part.WORK,
+    FieldSpec("requests", "Requests", _OF_SOME_USERS, Part.WORK,
               hint="Of a run in total."),
     FieldSpec("judged", "Requests", ("users",), Part.WORK,
               hint="By which each load is judged; a search takes as few as can tell."),
@@ -119,13 +122,21 @@ FIELDS: tuple[FieldSpec, ...] = (
               hint="All else as wanted in the tune column."),
     FieldSpec("types", "Cache types", ("quality",), Part.SETTINGS,
               hint="K/V pairs to compare with f16, such as q8_0/q4_0, or one for both."),
+    FieldSpec("url", "Server", ("probe",), Part.SETTINGS,
+              hint="Its address, such as http://localhost:8080."),
+    FieldSpec("served", "Model", ("probe",), Part.SETTINGS,
+              hint="What the server calls it; needed where it has several."),
+    FieldSpec("key_env", "Key from", ("probe",), Part.SETTINGS,
+              hint="Variable of the environment that holds the server's key."),
+    FieldSpec("beside", "This engine beside it", ("probe",), Part.SETTINGS, Shape.SWITCH,
+              hint="As it runs now, in turns on the same work."),
     FieldSpec("purpose", "Settings for", ("tune",), Part.SETTINGS, Shape.CHOICE),
     FieldSpec("ctx_needed_tok", "Context needed", ("tune",), Part.SETTINGS, unit="tok",
               hint="That each slot must have; by the work if left empty."),
     FieldSpec("margin_mib", "Memory margin", ("tune",), Part.SETTINGS, unit="MiB",
               hint="That stays free on every device."),
     FieldSpec("kv_floor", "Coarsest KV type", ("tune",), Part.SETTINGS, Shape.CHOICE),
-    FieldSpec("runs", "Runs", ("bench",), hint="After a warm-up that is thrown away."),
+    FieldSpec("runs", "Runs", ("bench", "probe"), hint="After a warm-up that is thrown away."),
     FieldSpec("by", "Best by", ("sweep",), shape=Shape.CHOICE),
     FieldSpec("rounds", "Rounds", ("sweep",),
               hint="How often each combination is measured; an interval needs 5."),
