@@ -25,7 +25,11 @@ def json_line(value: object, encoding: str | None = None) -> str:
         value: What msgspec can encode.
         encoding: Of the stream; a character that it lacks is spelt out as ``\u2264``.
     """
-    text = msgspec.json.encode(value).decode()
+    return writable_json(msgspec.json.encode(value).decode(), encoding)
+
+
+def writable_json(text: str, encoding: str | None = None) -> str:
+    """JSON as a stream of that encoding can have it; still the same values."""
     try:
         text.encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):

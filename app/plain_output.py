@@ -6,6 +6,7 @@ colour, clear or retitle the terminal of whoever reads. Only the standard librar
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -16,6 +17,14 @@ from typing import TextIO
 
 # All but tabs and line ends, which lay a text out.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+
+# What sentences and tables are made of, where an encoding lacks it.
+_PLAIN = {
+    "·": "-", "×": "x", "→": "->", "←": "<-", "±": "+-", "–": "-", "—": "-", "−": "-", "≤": "<=",
+    "≥": ">=", "≈": "~", "“": '"', "”": '"', "‘": "'", "’": "'", "…": "...", "◆": "#",
+    "\u00a0": " ", "\u2009": " ", "\u202f": " ",
+}  # fmt: skip
+_PLAINLY = "tunedeck.plainly"
 
 # Disk full, terminal gone, stream closed, file too large.
 _STREAM_ERRNOS = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
@@ -35,7 +44,8 @@ def prepare_streams() -> None:
     """Make the standard streams take every text.
 
     One that was closed before the program began (``>&-``) is None; it becomes one that swallows.
-    A character that the terminal's encoding lacks is spelt out instead of being an error.
+    A sign that the terminal's encoding lacks is written as typewriters had it, any other character
+    is spelt out.
     """
     if sys.stdout is None:
         sys.stdout = _swallowing()
@@ -43,7 +53,21 @@ def prepare_streams() -> None:
         sys.stderr = _swallowing()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=_PLAINLY)
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Signs of the program's own words as others that every encoding has."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    plain = "".join(
+        _PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in signs
+    )
+    return plain, error.end
+
+
+codecs.register_error(_PLAINLY, _plainly)
 
 
 def is_of_stream(error: OSError) -> bool:

@@ -16,7 +16,7 @@ from app.experiments.history_export import ENDINGS, KINDS, exported
 from app.experiments.history_lines import difference_lines, list_lines, when_text, whole_lines
 from app.experiments.history_query import Filter, Order
 from app.experiments.history_store import HistoryStore
-from app.json_output import tell_error, write_json
+from app.json_output import tell_error, writable_json, write_json
 from app.plain_output import printable
 from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
@@ -134,7 +134,11 @@ def _export(store: HistoryStore, arguments: argparse.Namespace) -> None:
         content = exported(experiment, _KINDS[form])
     if out is None:
         # The terminal has line ends of its own.
-        sys.stdout.write(printable(content.decode().replace("\r\n", "\n")))
+        text = content.decode()
+        if form == "json":
+            sys.stdout.write(writable_json(text, sys.stdout.encoding))
+        else:
+            sys.stdout.write(printable(text.replace("\r\n", "\n")))
         return
     write_whole(out, content, "The experiment could not be exported")
     if arguments.json:

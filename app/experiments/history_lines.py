@@ -160,7 +160,7 @@ def _about(row: Row) -> list[str]:
     runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs" if row.runs else ""
     if row.cells > 1:
         which = "one" if row.total_tok_s is None else "fastest"
-        of = "numbers of users" if row.kind is Kind.USERS else "configurations"
+        of = "loads" if row.kind is Kind.USERS else "configurations"
         cells = f"{which} of {row.cells:,} {of}"
         runs = f"{cells}, {runs}" if runs else cells
     return [*parts, *filter(None, [runs]), *(f"#{tag}" for tag in row.tags)]

@@ -166,6 +166,9 @@ def _workload(experiment: Experiment) -> list[str]:
     workload = kept_workload(experiment)
     if workload is None or workload.material is Material.CONVERSATION:  # its words are not kept
         return []
+    rates = [cell.extra[RATE] for cell in experiment.cells if RATE in cell.extra]
+    if rates:
+        workload = msgspec.structs.replace(workload, rate_req_s=rates[0])
     return wrapped(workload_summary(workload, counts=False), mark="workload   ")
 
 

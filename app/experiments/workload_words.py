@@ -111,7 +111,8 @@ def limits_text(workload: Workload) -> str:
 
 def _arrival(workload: Workload, *, counts: bool) -> str:
     if workload.rate_req_s is not None:
-        return f"{workload.rate_req_s:g} requests a second (Poisson)"
+        rate = f"{workload.rate_req_s:g} requests a second" if counts else "requests"
+        return f"{rate} (Poisson)"
     users = _count(workload.users, "user") if counts else "users"
     return f"{users} with pauses of {workload.think_s:g} s" if workload.think_s else users
 

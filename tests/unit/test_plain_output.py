@@ -69,10 +69,19 @@ def test_that_a_full_disk_behind_the_output_is_a_sentence(unbuffered: str) -> No
 
 
 @posix
-def test_that_a_character_the_terminal_lacks_is_spelt_out() -> None:
+def test_that_a_sign_the_terminal_lacks_is_written_plainly() -> None:
     done = in_shell("settings", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "ctx_per_slot_tok" in done.stdout
+    assert "\\u" not in done.stdout
+
+
+@posix
+def test_that_a_character_the_terminal_lacks_is_spelt_out() -> None:
+    asked = "plan '中±.gguf'"
+    done = in_shell(asked, PYTHONIOENCODING="ascii")
+    assert done.returncode == 1
+    assert "\\u4e2d+-.gguf" in done.stderr
 
 
 @posix

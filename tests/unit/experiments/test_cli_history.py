@@ -398,3 +398,13 @@ def test_that_the_list_as_json_has_the_figures(capsys: pytest.CaptureFixture[str
     assert first["best"] == "slots=32"
     assert first["total_tok_s"] > 100
     assert first["model_sha256"] == SUBJECT.model_sha256
+
+
+def test_that_exported_json_stays_json_whatever_its_note_holds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    note = "≤ 1 s, \x9b31m, \x7f, “quoted”"
+    run(capsys, "note", NEW, note)
+    text = run(capsys, "export", NEW, "--as", "json")
+    assert json.loads(text)["note"] == note
+    assert "\x9b" not in text

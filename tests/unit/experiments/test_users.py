@@ -393,6 +393,7 @@ def test_that_rates_have_an_answer_and_a_column_of_their_own(model_path: Path) -
     assert lines[head + 1].startswith("req/s")
     assert lines[head + 2].startswith("0.2 ")
     assert "Goodput counts requests that kept TPOT ≤ 30.5 ms." in lines
+    assert any(line.startswith("workload   toy: requests (Poisson), ") for line in lines)
 
 
 def test_that_a_long_prompt_arrives_among_requests_that_wait_for_nobody(model_path: Path) -> None:
