@@ -67,6 +67,15 @@ class ExperimentApply(QObject):
         else:
             self._apply(target, applied.config, model_path)
 
+    def apply_over(self, values: Mapping[str, object], model_path: str = "") -> None:
+        """The same of settings beside which all others stay as they are wanted now.
+
+        Args:
+            values: Settings by key.
+            model_path: As for ``apply``.
+        """
+        self.apply({**self._session.wanted.values(), **values}, model_path)
+
     def undo(self) -> None:
         """Bring back what was wanted before, as one step too."""
         before, self._before = self._before, None

@@ -326,7 +326,8 @@ class ExperimentsWiring(QObject):
             self._say("An experiment is under way; apply settings when it has ended.")
             return
         path = "" if self._shown is None else self._shown.subject.model_path
-        self._apply.apply(values, path)
+        # Those of a comparison of caches are no more than the caches.
+        self._apply.apply_over(values, path)
 
     def _on_apply_told(self, sentence: str, can_undo: bool) -> None:
         self.page.strip.end(sentence)

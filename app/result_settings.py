@@ -29,8 +29,7 @@ def settings_words(cell: Cell) -> tuple[tuple[str, str], ...]:
 def config_to_apply(kind: Kind, place: int, cell: Cell) -> dict[str, Value]:
     """Settings by key that make the engine run as ``cell`` did; empty where there are none.
 
-    The model, and what was made for it, stays what it is, as does how answers are drawn, unless
-    the experiment had it another way.
+    All others stay as they are: the model, what was made for it, and how answers are drawn.
 
     Args:
         kind: What was done.
@@ -43,22 +42,20 @@ def config_to_apply(kind: Kind, place: int, cell: Cell) -> dict[str, Value]:
         return {**BASE, **_known(cell)}
     if kind is Kind.PROBE and place == 0:  # the settings of a server are not known
         return {}
-    usual = {
-        key: value
-        for key, value in EngineConfig().values().items()
-        if key not in _UNTOUCHED and BY_KEY[key].group not in _OF_TASTE
-    }
-    return {**usual, **_known(cell)}
+    usual = EngineConfig().values()
+    return {key: value for key, value in usual.items() if _is_measured(key)} | _known(cell)
 
 
 # --- Inside -----------------------------------------------------------------------------
 
 
 def _known(cell: Cell) -> dict[str, Value]:
-    """Without settings that another version of the program has."""
-    return {
-        key: value for key, value in cell.config.items() if key in BY_KEY and key != "model_path"
-    }
+    """Without settings that another version of the program has, or that are no matter of speed."""
+    return {key: value for key, value in cell.config.items() if _is_measured(key)}
+
+
+def _is_measured(key: str) -> bool:
+    return key in BY_KEY and key not in _UNTOUCHED and BY_KEY[key].group not in _OF_TASTE
 
 
 def _label(key: str) -> str:

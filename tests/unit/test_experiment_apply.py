@@ -87,6 +87,19 @@ def test_that_what_is_at_its_default_in_the_experiment_is_set_back_to_it(desk: D
     assert desk.running.model_path == "/m.gguf"
 
 
+def test_that_caches_alone_are_laid_over_what_the_user_has(desk: Desk) -> None:
+    desk.load()
+    desk.session.want({"slots": 8})
+    desk.session.apply()
+    desk.answer()
+    desk.apply.apply_over({"cache_type_k": "q8_0", "cache_type_v": "q8_0"})
+    desk.answer()
+    assert (desk.running.slots, desk.running.cache_type_k) == (8, "q8_0")
+    desk.apply.undo()
+    desk.answer()
+    assert (desk.running.slots, desk.running.cache_type_k) == (8, "f16")
+
+
 def test_that_undo_brings_back_the_settings_even_after_another_change(desk: Desk) -> None:
     desk.load()
     desk.apply.apply({"slots": 8})

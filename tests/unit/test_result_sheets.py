@@ -10,6 +10,7 @@ import pytest
 from app.experiments.experiment import Experiment, Kind, State
 from app.result_sheets import sheet_of
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import Value
 from tests import made_results
 from widgets.experiments.result_sheet import Field, ResultSheet, Row
 
@@ -235,6 +236,14 @@ def test_that_what_is_applied_makes_the_engine_run_as_it_did() -> None:
     assert applied == EngineConfig(
         slots=8, ubatch_tok=1024, temperature=0.3, model_path="/m.gguf"
     ), "all else goes back to its default, but for the model and how answers are drawn"
+
+
+def test_that_how_answers_are_drawn_is_never_applied() -> None:
+    config: dict[str, Value] = {"temperature": 0.1, "slots": 2, "lora": "x.gguf"}
+    cell = made_results.cell("slots=2", config, [made_results.run(50.0, 2, 1)])
+    row = sheet_of(made_results.experiment(Kind.TUNE, [cell, cell])).rows[0]
+    assert row.config["slots"] == 2
+    assert not {"temperature", "lora", "model_path"} & set(row.config)
 
 
 def test_that_a_server_has_nothing_to_apply() -> None:
