@@ -64,14 +64,15 @@ def loss_sentence(name: str, figures: Mapping[str, float]) -> str:
     if not {"mean_kld", "same_top_share"} <= figures.keys():
         return ""
     low, high = _places(figures)
+    measure = _measure_of(low, high) + _alone(figures)
     if low != high:
         joined = "or" if high == low + 1 else "to"
         return (
             f"In a word, the loss of {name} is {_WORDS[low]} {joined} {_WORDS[high]}: "
             f"{figures['scored_tok']:,.0f} tokens do not tell which, more chunks do. "
-            f"{_measure_of(low, high)}"
+            f"{measure}"
         )
-    return f"In a word, the loss of {name} is {_WORDS[low]}. {_measure_of(low, high)}"
+    return f"In a word, the loss of {name} is {_WORDS[low]}. {measure}"
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -85,6 +86,15 @@ def _places(figures: Mapping[str, float]) -> tuple[int, int]:
     low = max(_of_kld(kld - kld_error), _of_top(top + top_error))
     high = max(_of_kld(kld + kld_error), _of_top(top - top_error))
     return low, high
+
+
+def _alone(figures: Mapping[str, float]) -> str:
+    """Which of both figures it would be less by, where they differ: the worse one counted."""
+    kld, top = _of_kld(figures["mean_kld"]), _of_top(figures["same_top_share"])
+    if kld == top or (kld == len(_STEPS) and top == kld - 1):  # same top knows no word beyond
+        return ""
+    name, place = ("KLD", kld) if kld < top else ("same top", top)
+    return f" By {name} alone it would be {_WORDS[place]}."
 
 
 def _of_kld(kld: float) -> int:

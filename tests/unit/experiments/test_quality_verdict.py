@@ -34,7 +34,7 @@ def test_that_a_loss_is_called_by_what_known_weights_lose(
 ) -> None:
     sentence = loss_sentence("q8_0/q8_0", figures(kld, same_top))
     assert sentence.startswith(f"In a word, the loss of q8_0/q8_0 is {word}. ")
-    assert sentence.endswith("lose on LLaMA 3 8B.")
+    assert "lose on LLaMA 3 8B." in sentence
 
 
 def test_that_what_it_is_held_against_is_told() -> None:
@@ -49,6 +49,15 @@ def test_that_what_it_is_held_against_is_told() -> None:
     assert loss_sentence("a", figures(0.5, 0.7)).endswith(
         "That is more than weights in Q3_K_M (KLD 0.1019) lose on LLaMA 3 8B."
     )
+
+
+def test_that_it_is_told_where_one_figure_alone_would_say_less() -> None:
+    by_top = loss_sentence("a", figures(0.02, 0.80))
+    assert by_top.endswith("By KLD alone it would be small.")
+    by_kld = loss_sentence("a", figures(0.0096, 0.97))
+    assert by_kld.endswith("By same top alone it would be negligible.")
+    for both in (figures(0.0096, 0.95), figures(0.2, 0.80)):
+        assert loss_sentence("a", both).endswith("lose on LLaMA 3 8B.")
 
 
 def test_that_what_the_error_bars_leave_open_is_not_decided() -> None:
