@@ -245,6 +245,7 @@ def test_that_plots_stand_below_each_other_where_it_is_narrow(
     view.resize(480, 760)
     QApplication.processEvents()
     assert first.x() == second.x()
+    assert first.geometry_now.area.left() == second.geometry_now.area.left()
     assert second.y() > first.y()
 
 

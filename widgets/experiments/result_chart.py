@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QTabBar, QVBoxLayout, QWidget
 
@@ -31,11 +31,11 @@ class ResultChart(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make it without charts, which is not shown."""
         super().__init__(parent)
-        set_role(self, "panel")
         self._charts: tuple[Chart, ...] = ()
         self._colours = DARK
         self._cell: int | None = None
         self._plots: list[ResultPlot] = []
+        set_role(self, "panel")
         self._tabs = QTabBar(self)
         self._tabs.setAccessibleName("Charts")
         self._tabs.setExpanding(False)
@@ -148,8 +148,22 @@ class ResultChart(QFrame):
             if number < len(chart.plots):
                 plot.show_plot(chart.plots[number])
                 plot.set_cell(self._cell)
+        self._line_up()
         self._legend.set_lines(_legend_lines(chart))
         self._arrange()
+
+    def _line_up(self) -> None:
+        """All plots begin at the same distance from their left edge."""
+        shown = self.plots()
+        axis_px = max((plot.needed_axis_px() for plot in shown), default=0.0)
+        for plot in shown:
+            plot.set_axis_px(axis_px)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure again in another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._line_up()
 
     def _add_plot(self) -> None:
         plot = ResultPlot(self)

@@ -24,7 +24,11 @@ class ResultPainter:
     """Paints in a palette and a size of type."""
 
     def __init__(
-        self, palette: Palette, metrics: QFontMetricsF, scales: tuple[Scale, Scale]
+        self,
+        palette: Palette,
+        metrics: QFontMetricsF,
+        scales: tuple[Scale, Scale],
+        axis_px: float = 0.0,
     ) -> None:
         """Paint nothing yet.
 
@@ -32,17 +36,22 @@ class ResultPainter:
             palette: Colours.
             metrics: Of the font that axes are labelled in.
             scales: The horizontal and the vertical axis.
+            axis_px: Room for labels of the vertical axis, where its own need less.
         """
         self._palette = palette
         self._metrics = metrics
         self._x, self._y = scales
+        self._axis_px = axis_px
+
+    def axis_px(self) -> float:
+        """Width of the widest label of the vertical axis."""
+        widths = (self._metrics.horizontalAdvance(text) for _, text in self._y.ticks)
+        return max(widths, default=0.0)
 
     def area(self, size: QRectF) -> QRectF:
         """What titles and labels leave of a rectangle."""
         height = self._metrics.height()
-        widest = max(
-            (self._metrics.horizontalAdvance(text) for _, text in self._y.ticks), default=0
-        )
+        widest = max(self._axis_px, self.axis_px())
         area = size.adjusted(
             widest + 2 * STEP_PX, 2 * height + 2 * STEP_PX, -2 * STEP_PX, -2 * height - STEP_PX
         )

@@ -58,6 +58,7 @@ class ResultPlot(KeptPlot):
         self._scales = scales_of(Plot("", _NO_AXIS, _NO_AXIS, ()))
         self._cell: int | None = None
         self._has_choice = False
+        self._axis_px = 0.0
         self._at: int | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(_LEAST)
@@ -99,6 +100,16 @@ class ResultPlot(KeptPlot):
         self._describe()
         self._renew()
         self._card.renew()
+
+    def needed_axis_px(self) -> float:
+        """Width of the widest label of its vertical axis."""
+        return self._painter().axis_px()
+
+    def set_axis_px(self, axis_px: float) -> None:
+        """Give the labels of the vertical axis so much room, or more if they need it."""
+        if axis_px != self._axis_px:
+            self._axis_px = axis_px
+            self._renew()
 
     def set_cell(self, cell: int | None) -> None:
         """Put rings around the points of a configuration, by its number; None around none."""
@@ -211,7 +222,7 @@ class ResultPlot(KeptPlot):
         )
 
     def _painter(self) -> ResultPainter:
-        return ResultPainter(self._colours, self._metrics(), self._scales)
+        return ResultPainter(self._colours, self._metrics(), self._scales, self._axis_px)
 
     def _drawn(self) -> QPixmap:
         ratio = self.devicePixelRatioF()
