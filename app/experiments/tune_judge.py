@@ -35,7 +35,7 @@ _ASSUMED_PAIRS = 3
 # Others' pairs count for so many at most: comparisons differ in how much their runs do.
 _MOST_BORROWED = 8
 # One-sided, of a single look at a single candidate.
-_KEEP_SHARE, _LIKELY_SHARE, _DROP_SHARE, _BAND_SHARE = 0.05, 0.1, 0.05, 0.025
+_KEEP_SHARE, _LIKELY_SHARE, _DROP_SHARE, _BAND_SHARE = 0.05, 0.2, 0.02, 0.025
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Rounds:
         self._requests: dict[EngineConfig, int] = {}
         self._compared: dict[tuple[EngineConfig, EngineConfig], None] = {}
         self._runs = 0
+        self._sums: dict[tuple[int, int, int], tuple[float, int]] = {}  # as asked last
 
     def begin(self) -> None:
         """Begin the next round."""
@@ -168,18 +169,26 @@ class Rounds:
 
     def _moderated(self, level: int, gains: Sequence[float]) -> tuple[float, int]:
         """Variance of one pair, and its degrees of freedom."""
-        squares, pooled = 0.0, 0
-        for one, other in self._compared:
-            others = self.pairs(one, other, level)
-            if len(others) > 1:
-                squares += float(np.var(others)) * len(others)
-                pooled += len(others) - 1
+        squares, pooled = self._pooled(level)
         assumed = 2 * _ASSUMED_SPREAD**2
         variance = (_ASSUMED_PAIRS * assumed + squares) / (_ASSUMED_PAIRS + pooled)
         borrowed = min(_MOST_BORROWED, _ASSUMED_PAIRS + pooled)
         own = float(np.var(gains)) * len(gains)
         freedom = borrowed + len(gains) - 1
         return (borrowed * variance + own) / freedom, freedom
+
+    def _pooled(self, level: int) -> tuple[float, int]:
+        """Sum of squares within all comparisons so far, and its degrees of freedom."""
+        known = (self._runs, len(self._compared), level)
+        if known not in self._sums:
+            squares, freedom = 0.0, 0
+            for one, other in self._compared:
+                gains = self.pairs(one, other, level)
+                if len(gains) > 1:
+                    squares += float(np.var(gains)) * len(gains)
+                    freedom += len(gains) - 1
+            self._sums = {known: (squares, freedom)}
+        return self._sums[known]
 
     def _share_variance(self, level: int, pair: tuple[EngineConfig, EngineConfig]) -> float:
         """Of the difference of two counted shares, as of coins that fall alike."""

@@ -63,6 +63,7 @@ class Search:
         self._goal = goal
         self._objective = objective
         self.best = ground
+        self._label = ""
         self._barred = barred
         # The last gain of each option, by its settings, and those that may be gains.
         self._gains: dict[tuple[tuple[str, Value], ...], float] = {}
@@ -80,7 +81,7 @@ class Search:
             StoppedError: If the user stopped the experiment.
             PortError: If the engine can go on with none.
         """
-        self._trials.announce(label)
+        self._label = label
         reserve = self._goal.measurements // _RESERVE_PART
         if step.is_ladder and self._place(step) is not None:
             self._climb(step, reserve)
@@ -165,6 +166,7 @@ class Search:
             self._titles.setdefault(title, None)
             return None
         before = self.best
+        self._trials.announce(self._label)
         result = race(self._trials, before, candidates, rounds)
         self._tell(title, before, candidates, result)
         self._titles[title] = result.winner is not None or bool(self._titles.get(title))
@@ -222,7 +224,7 @@ class Search:
             StoppedError: If the user stopped the experiment.
             PortError: If the engine can go on with none.
         """
-        self._trials.announce("A second look at what is near the best")
+        self._label = "A second look at what is near the best"
         while self._trials.left >= 4:
             near = self._near(steps)
             most = min(_MOST_AT_ONCE, self._trials.left // 2 - 1)

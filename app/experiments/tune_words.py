@@ -67,7 +67,7 @@ def verdict_words(judgement: Judgement, *, is_kept: bool) -> str:
     if judgement.outcome is Outcome.WORSE:
         return "Dropped, for it is clearly worse."
     if judgement.outcome is Outcome.BETTER:
-        return "Dropped, for another one is better."
+        return "Dropped, for another one looked better still."
     return "Dropped, for the difference is no larger than what runs differ by."
 
 
