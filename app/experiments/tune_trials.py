@@ -17,12 +17,10 @@ from app.experiments.tune_bench import TuneBench
 from app.experiments.tune_goal import VARIANTS, TuneGoal
 from app.experiments.tune_judge import Judgement, Rounds
 from app.experiments.tune_objective import Objective
-from app.experiments.tune_result import KEPT, best_cell, config_of
+from app.experiments.tune_result import KEPT
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
 from engine_bridge.settings.rules import errors_of
-
-__all__ = ["SpentError", "Trials", "best_cell", "config_of"]
 
 # One more than this and the engine does not seem to bear the settings that are kept.
 _MOST_DEATHS = 3
