@@ -10,7 +10,7 @@ from datetime import datetime
 
 from app.experiments.experiment import Cell, Experiment, Kind, State
 from app.experiments.measures import BY_FIGURE
-from app.experiments.subject_text import kept_workload, limits_of, subject_told
+from app.experiments.subject_text import limits_of, subject_told
 from app.experiments.sweep_conclusion import PARETO
 from app.experiments.tables import (
     DISTURBED,
@@ -21,7 +21,7 @@ from app.experiments.tables import (
     with_spread,
 )
 from app.experiments.tune_result import KEPT
-from app.experiments.workload_words import summary as workload_summary
+from app.experiments.users_table import work_words
 from app.result_charts import charts_of
 from app.result_points import short_of
 from app.result_tables import CHOICE, is_of_figures, name_columns, shared_notes, table_of
@@ -116,10 +116,8 @@ def _subtitle(experiment: Experiment) -> str:
 def _subject(experiment: Experiment) -> tuple[tuple[str, str], ...]:
     """On what it was done, with which settings and with what work."""
     told = subject_told(experiment)
-    workload = kept_workload(experiment)
-    if experiment.kind is Kind.USERS and "workload" in told and workload is not None:
-        # How many there were, and how often they asked, the table says.
-        told["workload"] = workload_summary(workload, counts=False)
+    if experiment.kind is Kind.USERS and "workload" in told:
+        told["workload"] = work_words(experiment)
     return tuple(told.items())
 
 

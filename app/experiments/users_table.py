@@ -64,7 +64,8 @@ def users_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     parts.append(_notes(cells))
     if explain:
         parts.append(_explained())
-    parts.append([*_workload(experiment), *subject_lines(_without_workload(experiment))])
+    work = wrapped(work_words(experiment), mark="workload   ") if work_words(experiment) else []
+    parts.append([*work, *subject_lines(_without_workload(experiment))])
     lines: list[str] = []
     for part in filter(None, parts):
         lines += ["", *part] if lines else part
@@ -90,6 +91,17 @@ def users_columns(cells: Sequence[Cell]) -> list[tuple[str, str, list[str]]]:
         if key == "ttft_p95_s":
             columns += _queue_columns(cells)
     return columns
+
+
+def work_words(experiment: Experiment) -> str:
+    """What each user did: how many there were, or how often they asked, the table says."""
+    workload = kept_workload(experiment)
+    if workload is None or workload.material is Material.CONVERSATION:  # its words are not kept
+        return ""
+    rates = [cell.extra[RATE] for cell in experiment.cells if RATE in cell.extra]
+    if rates:
+        workload = msgspec.structs.replace(workload, rate_req_s=rates[0])
+    return workload_summary(workload, counts=False)
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -159,17 +171,6 @@ def _explained() -> list[str]:
         line for name, text in DEFINITIONS.items() for line in wrapped(f"{name}: {text}", mark="  ")
     ]
     return lines + definition_lines(list(_TITLES))
-
-
-def _workload(experiment: Experiment) -> list[str]:
-    """What each user did: how many there were, and how often they asked, the table says."""
-    workload = kept_workload(experiment)
-    if workload is None or workload.material is Material.CONVERSATION:  # its words are not kept
-        return []
-    rates = [cell.extra[RATE] for cell in experiment.cells if RATE in cell.extra]
-    if rates:
-        workload = msgspec.structs.replace(workload, rate_req_s=rates[0])
-    return wrapped(workload_summary(workload, counts=False), mark="workload   ")
 
 
 def _without_workload(experiment: Experiment) -> Experiment:
