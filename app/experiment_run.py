@@ -129,10 +129,10 @@ class ExperimentRun(QObject):
         if rig is None:
             return
         rig.shut()
-        app = QCoreApplication.instance()
-        if isinstance(rig, QObject) and app is not None:
+        owned, app = _as_object(rig), QCoreApplication.instance()
+        if owned is not None and app is not None:
             # Its thread still holds on to it, longer than the window lives.
-            rig.setParent(app)
+            owned.setParent(app)
 
     # --- Inside -------------------------------------------------------------------------
 
@@ -144,10 +144,15 @@ class ExperimentRun(QObject):
         rig = self._rig
         self._rig = None
         self._is_stopping = False
-        if isinstance(rig, QObject):
-            rig.deleteLater()
+        if (owned := _as_object(rig)) is not None:
+            owned.deleteLater()
         if rig is not None:  # else the window is closed
             self.ended.emit(end)
+
+
+def _as_object(rig: object) -> QObject | None:
+    """The rig, if it is one of Qt's objects."""
+    return rig if isinstance(rig, QObject) else None
 
 
 class _Link:

@@ -8,7 +8,7 @@ from engine_bridge.settings.config import EngineConfig
 from widgets.experiments.form_values import AxisValues
 
 # A sweep of two combinations, short enough for a tour.
-_TEXTS = {"users": "2", "requests": "4", "rounds": "2", "ttft_slo_s": "none", "tpot_slo_ms": "none"}
+_TEXTS = {"users": "2", "requests": "2", "rounds": "2", "ttft_slo_s": "none", "tpot_slo_ms": "none"}
 _AXIS = AxisValues("slots", "1,2")
 
 
@@ -35,6 +35,7 @@ class ExperimentsTour:
     def _set_up(self) -> None:
         self._window.actions_of_window.run("experiments.sweep")
         form = self._page.form
+        form.sources.set_key("batch")
         for name, text in _TEXTS.items():
             form.set_text(name, text)
         form.axes.set_values([_AXIS])

@@ -57,9 +57,11 @@ def test_that_what_was_typed_goes_into_the_workload_in_its_units() -> None:
 
 def test_that_the_settings_wanted_in_the_tune_column_can_be_measured() -> None:
     values = form("bench", settings="wanted")
-    request = read_form(values, situation(slots=3)).request
-    assert request.config.slots == 3
-    assert read_form(form("bench"), situation(slots=3)).request.config.slots == 2
+    wanted = read_form(values, situation(slots=3)).request
+    running = read_form(form("bench"), situation(slots=3)).request
+    assert isinstance(wanted, BenchRequest)
+    assert isinstance(running, BenchRequest)
+    assert (wanted.config.slots, running.config.slots) == (3, 2)
 
 
 def test_that_a_sweep_says_how_many_combinations_run_and_why_others_do_not() -> None:
@@ -97,9 +99,15 @@ def test_that_users_are_some_numbers_or_a_search() -> None:
     numbers = read_form(form("users", how="numbers", numbers="4, 1"), situation()).request
     assert isinstance(numbers, UsersRequest)
     assert numbers.plan.loads == (1, 4)
+
+
+def test_that_users_can_arrive_at_rates() -> None:
     rates = read_form(form("users", how="rates", rates="1,0.5"), situation()).request
     assert isinstance(rates, UsersRequest)
     assert (rates.plan.rates, rates.plan.numbers) == ((1.0, 0.5), ())
+
+
+def test_that_a_search_has_its_own_fields() -> None:
     values = form("users", how="find", numbers="nonsense", share="90", most="16", judged="30")
     search = read_form(values, situation()).request
     assert isinstance(search, UsersRequest)
@@ -243,7 +251,7 @@ def replace_slot(tok: int) -> Any:
 def test_that_a_server_that_cannot_be_is_told_at_its_field(
     texts: dict[str, str], field: str, words: str
 ) -> None:
-    problems = refused(form("probe", **texts))
+    problems = refused(FormValues("probe", texts=texts))
     assert list(problems) == [field]
     assert words in problems[field]
 
@@ -258,7 +266,7 @@ def test_that_a_server_that_cannot_be_is_told_at_its_field(
     ],
 )
 def test_that_a_goal_that_cannot_be_is_told_at_its_field(texts: dict[str, str], field: str) -> None:
-    assert list(refused(form("tune", **texts))) == [field]
+    assert list(refused(FormValues("tune", texts=texts))) == [field]
 
 
 def test_that_comparing_the_same_settings_is_refused_at_b() -> None:

@@ -66,6 +66,11 @@ def kept(window: Window) -> list[Experiment]:
     return [store.experiment(row.key) for row in store.listing()]
 
 
+def shown_state(window: Window) -> str:
+    sheet = window.experiments.page.result.sheet()
+    return "" if sheet is None else sheet.state
+
+
 def said(window: Window) -> str:
     return window.experiments.page.strip.result.text()
 
@@ -90,7 +95,7 @@ def test_that_a_bench_runs_is_shown_and_gives_the_settings_back(
     experiment = kept(window)[0]
     assert experiment.state is State.DONE
     assert len(experiment.cells[0].runs) == 2
-    qtbot.waitUntil(lambda: page.result.sheet() is not None, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: shown_state(window) == "done", timeout=PATIENCE_MS)
     sheet = page.result.sheet()
     assert sheet is not None
     assert sheet.key == experiment.key
