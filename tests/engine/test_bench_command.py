@@ -60,7 +60,9 @@ def test_that_a_bench_is_measured_printed_and_kept(
     assert experiment.subject.model_bytes == tiny_chat_path.stat().st_size
     assert "llama-cpp-python" in experiment.subject.engine
     # Progress, a line a part, goes to whoever watches.
-    assert [line.split("  ")[1].split(" ·")[0] for line in done.stderr.splitlines()][-2:] == [
+    planned, *parts = done.stderr.splitlines()
+    assert planned.startswith("Planned: a warm-up and 2 runs, ")
+    assert [line.split("  ")[1].split(" ·")[0] for line in parts][-2:] == [
         "Run 1 of 2", "Run 2 of 2",
     ]  # fmt: skip
     folder = Path(environment["XDG_DATA_HOME"]) / "tunedeck" / "history"
