@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.experiments.port import StoppedError
 from app.experiments.tune_judge import Judgement
 from app.experiments.tune_trials import Trials
 from app.experiments.verdict import Outcome
@@ -27,11 +28,13 @@ class Result:
         winner: The candidate that is clearly better; None where the best so far stays.
         judgements: Every candidate that was measured beside the best so far, against it.
         refused: Candidates that the engine refused.
+        stopped: Raised by whoever has told what the race came to; None unless the user stopped it.
     """
 
     winner: EngineConfig | None = None
     judgements: dict[EngineConfig, Judgement] = field(default_factory=dict)
     refused: list[EngineConfig] = field(default_factory=list)
+    stopped: StoppedError | None = None
 
 
 def race(
@@ -46,7 +49,6 @@ def race(
         most_rounds: Rounds at most; fewer where the budget ends.
 
     Raises:
-        StoppedError: If the user stopped the experiment.
         PortError: If the engine can go on with none.
     """
     return _Race(trials, best, candidates).run(most_rounds)
@@ -65,6 +67,16 @@ class _Race:
         self._result = Result()
 
     def run(self, most_rounds: int) -> Result:
+        try:
+            self._run(most_rounds)
+        except StoppedError as error:
+            self._result.stopped = error
+            for config in self._alive:
+                self._judged(config)
+        self._end()
+        return self._result
+
+    def _run(self, most_rounds: int) -> None:
         for number in range(most_rounds):
             order = [self._best, *self._alive]
             if self._trials.left < len(order):
@@ -76,8 +88,6 @@ class _Race:
             self._narrow()
             if not self._alive or self._is_clear():
                 break
-        self._end()
-        return self._result
 
     def _take_out(self, measured: Sequence[EngineConfig]) -> None:
         for config in [one for one in self._alive if one not in measured]:

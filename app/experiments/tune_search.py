@@ -17,7 +17,7 @@ from app.experiments.tune_objective import Objective
 from app.experiments.tune_race import Result, race, rank_of
 from app.experiments.tune_steps import Option, Step, is_applied
 from app.experiments.tune_trials import Trials
-from app.experiments.tune_words import refusal_note, try_note
+from app.experiments.tune_words import cut_note, refusal_note, try_note
 from app.experiments.verdict import Outcome
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError, Value
@@ -171,6 +171,8 @@ class Search:
         self._tell(title, before, candidates, result)
         self._titles[title] = result.winner is not None or bool(self._titles.get(title))
         self._move_to(result.winner)
+        if result.stopped is not None:
+            raise result.stopped
         return result.winner
 
     def _move_to(self, winner: EngineConfig | None) -> None:
@@ -194,8 +196,18 @@ class Search:
             elif judgement is not None:
                 is_kept = config == result.winner
                 self._learn(title, before, config, judgement, is_kept=is_kept)
-                note = try_note(title, before, config, judgement, self._objective, is_kept=is_kept)
+                note = try_note(
+                    title,
+                    before,
+                    config,
+                    judgement,
+                    self._objective,
+                    is_kept=is_kept,
+                    is_cut=result.stopped is not None,
+                )
                 self._trials.note(config, note)
+            elif result.stopped is not None and self._trials.cell(config).runs:
+                self._trials.note(config, cut_note(title, before, config))
 
     def _learn(
         self,
@@ -298,6 +310,9 @@ class Search:
                 self._tell(_UNDECIDED, before, [result.winner], result)
                 raced.pop(result.winner)
             self._move_to(result.winner)
+            if result.stopped is not None:
+                self._tell_undecided(raced)
+                raise result.stopped
         self._take_the_likeliest(raced)
         self._tell_undecided(raced)
 

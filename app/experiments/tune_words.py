@@ -58,14 +58,16 @@ def saw(judgement: Judgement, objective: Objective) -> str:
     return f"{told} in {level.measure.label} (± {error}, {pairs})"
 
 
-def verdict_words(judgement: Judgement, *, is_kept: bool) -> str:
-    """Why it was kept or dropped."""
+def verdict_words(judgement: Judgement, *, is_kept: bool, is_cut: bool = False) -> str:
+    """Why it was kept or dropped; ``is_cut`` where the user stopped before it was clear."""
     if is_kept and judgement.outcome is Outcome.BETTER:
         return "Kept, for the gain is clear."
     if is_kept:
         return "Kept, for it is probably better; the runs that were left could not make it clear."
     if judgement.outcome is Outcome.WORSE:
         return "Dropped, for it is clearly worse."
+    if is_cut:
+        return "Not decided, for you stopped it."
     if judgement.outcome is Outcome.BETTER:
         return "Dropped, for another one looked better still."
     return "Dropped, for the difference is no larger than what runs differ by."
@@ -79,12 +81,18 @@ def try_note(
     objective: Objective,
     *,
     is_kept: bool,
+    is_cut: bool = False,
 ) -> str:
     """One try in full: what was tried, what was seen, what became of it and why."""
     return (
         f"{title}: tried {change_words(before, after)}. Saw {saw(judgement, objective)}. "
-        f"{verdict_words(judgement, is_kept=is_kept)}"
+        f"{verdict_words(judgement, is_kept=is_kept, is_cut=is_cut)}"
     )
+
+
+def cut_note(title: str, before: EngineConfig, after: EngineConfig) -> str:
+    """A try that was stopped before it could be compared."""
+    return f"{title}: tried {change_words(before, after)}. You stopped it before it was compared."
 
 
 def refusal_note(title: str, before: EngineConfig, after: EngineConfig, reason: str) -> str:

@@ -256,6 +256,22 @@ def test_that_a_stop_leaves_the_best_so_far() -> None:
     assert best_of(early).slots == 1
 
 
+def test_that_a_stop_in_the_middle_of_a_race_tells_what_was_seen() -> None:
+    def speed(config: EngineConfig) -> float:
+        return 10.4 if config.spec_types else 10.0
+
+    # Two rounds of two, one of the best beside five kinds of drafts, and half of the next.
+    kept = ("threads", "threads_batch", "ubatch_tok", "flash_attn")
+    experiment = tuned(SpeedBench(speed, stop_after=13), kept=kept)
+    drafting = [cell for cell in experiment.cells if cell.config.get("spec_types")]
+    assert sum(len(cell.runs) for cell in experiment.cells) == 13
+    assert len(drafting) == 5
+    assert all("Not decided, for you stopped it." in cell.notes[-1] for cell in drafting)
+    early = tuned(SpeedBench(speed, stop_after=6), kept=kept)
+    (first,) = [cell for cell in early.cells if cell.config.get("spec_types")]
+    assert "Not decided" in first.notes[-1]
+
+
 def test_that_a_refusal_of_the_engine_is_noted_and_not_the_end() -> None:
     def fails(config: EngineConfig) -> PortError | None:
         if config.flash_attn == "on":
