@@ -27,7 +27,7 @@ class ExperimentsTour:
         return [
             Step("22-experiment", self._set_up, self._is_set_up, self._fault_of_form),
             Step("23-measuring", self._start, self._is_measured_once, self._fault_of_run,
-                 timeout_s=300, must_settle=False),
+                 timeout_s=300),
             Step("24-result", lambda: None, self._is_over, self._fault_of_result, timeout_s=300,
                  end=self._page.show_history),
         ]  # fmt: skip
