@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
@@ -36,6 +37,7 @@ from widgets.experiments.form_values import FormValues
 _CHECK_MS = 250
 _REFRESH_MS = 50
 _BUSY = "An experiment is under way. Cancel it above, or wait for its end."
+_Found: TypeAlias = Checked | Exception | None
 _FILTER = "Text, workload or conversation (*.txt *.md *.json *.csv *.py);;All files (*)"
 
 
@@ -65,6 +67,8 @@ class ExperimentFormWiring(QObject):
         self._worker = Worker("experiment form", self)
         self._situation = Situation(None, desk.session.wanted)
         self._asked = 0
+        # Which question is the one of Start; nothing but another Start goes before its answer.
+        self._start_asked = 0
         self._drafts: DraftWiring | None = None
         self._has_looked = False
         self._check_soon = QTimer(self, singleShot=True, interval=_CHECK_MS)
@@ -176,25 +180,32 @@ class ExperimentFormWiring(QObject):
             return None, "No conversation is open."
 
     def _check(self) -> None:
+        if self._start_asked:
+            return  # what is said to Start is looked at again behind it
         if self._form.isVisible() and not self._is_busy():
             self._ask(self._form.values(), self._on_checked)
 
     def _on_start_wanted(self, values: FormValues) -> None:
         if not self._is_busy():
-            self._ask(values, self._on_checked_for_start)
+            if self._refresh_soon.isActive():  # what has just changed counts already
+                self._situation = self._situation_now()
+            self._start_asked = self._ask(values, self._on_checked_for_start)
 
-    def _ask(self, values: FormValues, then: Callable[[Checked | FormError], None]) -> None:
-        """Have ``values`` looked at; what was asked before is of no interest any more."""
+    def _ask(self, values: FormValues, then: Callable[[Checked | FormError], None]) -> int:
+        """Have ``values`` looked at; what was asked before is of no interest any more.
+
+        Returns:
+            The number of this question.
+        """
         self._check_soon.stop()
         self._asked += 1
         self._worker.do(
             partial(self._read, self._asked, values, self._situation),
             then=partial(self._on_read, self._asked, then),
         )
+        return self._asked
 
-    def _read(
-        self, number: int, values: FormValues, situation: Situation
-    ) -> Checked | FormError | None:
+    def _read(self, number: int, values: FormValues, situation: Situation) -> _Found:
         """Called in the worker's thread."""
         if number != self._asked:
             return None
@@ -202,13 +213,20 @@ class ExperimentFormWiring(QObject):
             return read_form(values, situation)
         except FormError as error:
             return error
+        except Exception as error:  # a fault of the program: raised where it is seen
+            return error
 
     def _on_read(
         self,
         number: int,
         then: Callable[[Checked | FormError], None],
-        found: Checked | FormError | None,
+        found: _Found,
     ) -> None:
+        if number == self._start_asked:
+            self._start_asked = 0
+            self._check_soon.start()  # for what was typed or changed meanwhile
+        if isinstance(found, Exception) and not isinstance(found, FormError):
+            raise found
         if number == self._asked and found is not None:
             then(found)
 

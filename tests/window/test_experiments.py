@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,6 +15,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app import experiment_form_wiring
+from app.experiment_form import read_form
+from app.experiment_offers import offers_for
 from app.experiments.experiment import Experiment, State
 from app.experiments.lengths import Fixed
 from app.experiments.workload import Material, Workload
@@ -209,3 +214,44 @@ def test_that_the_page_is_in_reach_and_the_window_knows_its_tabs(
     assert page.form.estimate.text().startswith("No model is loaded.")
     window.go_to("chat")
     assert window.chat.isVisible()
+
+
+def test_that_what_changes_behind_start_does_not_take_it_back(
+    window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = threading.Event()
+    refreshed: list[None] = []
+
+    def slow_read(*words: Any) -> Any:
+        may_read.wait(PATIENCE_MS / 1000)
+        return read_form(*words)
+
+    def noted_offers(*words: Any) -> Any:
+        refreshed.append(None)
+        return offers_for(*words)
+
+    monkeypatch.setattr(experiment_form_wiring, "read_form", slow_read)
+    monkeypatch.setattr(experiment_form_wiring, "offers_for", noted_offers)
+    fill(window, "bench", runs="1")
+    page = window.experiments.page
+    qtbot.waitUntil(page.form.start.isEnabled, timeout=PATIENCE_MS)
+    QTest.mouseClick(page.form.start, Qt.MouseButton.LeftButton)
+    refreshed.clear()
+    window.desk.session.commit("slots", 3)
+    qtbot.waitUntil(lambda: bool(refreshed), timeout=PATIENCE_MS)
+    with qtbot.waitSignal(window.experiments.run.begun, timeout=PATIENCE_MS):
+        may_read.set()
+    ended(window, qtbot)
+
+
+def test_that_start_says_what_is_wrong_though_something_changed_meanwhile(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", runs="0")
+    page = window.experiments.page
+    qtbot.waitUntil(page.form.start.isEnabled, timeout=PATIENCE_MS)
+    QTest.mouseClick(page.form.start, Qt.MouseButton.LeftButton)
+    window.desk.session.commit("slots", 3)
+    qtbot.waitUntil(lambda: bool(page.form.fields["runs"].problem()), timeout=PATIENCE_MS)
+    page.form.set_text("runs", "1")
+    qtbot.waitUntil(lambda: not page.form.fields["runs"].problem(), timeout=PATIENCE_MS)
