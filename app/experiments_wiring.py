@@ -268,7 +268,7 @@ class ExperimentsWiring(QObject):
         best = None if experiment is None else best_cell(experiment)
         self._best = None if best is None else best.config
         offered = [(_BEST, "Apply the best")] if best is not None else []
-        if self._running is not None:
+        if self._running is not None and not self._is_following:
             offered.append((_SHOW, "Show"))
         self.page.strip.offer(*offered)
 
