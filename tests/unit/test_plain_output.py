@@ -111,3 +111,36 @@ def test_that_an_interrupt_while_the_script_reads_the_program_is_no_traceback(
         check=False, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "Stopped.\n")
+
+
+@posix
+def test_that_an_interrupt_while_a_command_reads_its_part_is_no_traceback(tmp_path: Path) -> None:
+    # Read by a command behind its words only; an exception in it could be a crash.
+    (tmp_path / "numpy.py").write_text(
+        f"import os, signal\nos.kill(os.getpid(), signal.{signal.SIGINT.name})\n"
+    )
+    done = in_shell("tune none.gguf --budget 40", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (130, "Stopped.\n")
+
+
+@posix
+def test_that_an_interrupt_at_any_moment_of_the_start_is_told_and_ends_it() -> None:
+    # From the first line of the program on: each sends itself the signal after so many files read.
+    for files in (0, 1, 2, 5, 20, 80):
+        listener = (
+            "import os, runpy, signal, sys\n"
+            "left = [0]\n"
+            "def told(event, words):\n"
+            "    if event == 'exec' and 'app.entry' in sys.modules:\n"
+            "        left[0] += 1\n"
+            f"        if left[0] == {files} + 2:\n"
+            "            os.kill(os.getpid(), signal.SIGINT)\n"
+            "sys.addaudithook(told)\n"
+            "sys.argv = ['tunedeck', 'tune', 'none.gguf', '--budget', '40']\n"
+            "runpy.run_module('app', run_name='__main__', alter_sys=True)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", listener], cwd=ROOT, capture_output=True, text=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (130, "Stopped.\n"), files
