@@ -1,9 +1,9 @@
 """Where the ``tunedeck`` script and ``python -m app`` begin; nothing else is read before it.
 
-What follows reads the whole program from the disk, a part of it only once a command is known; that
-takes as long as a Ctrl+C needs. An exception in the middle of it is a page of traceback, and where a
-library is just being set up it can be a crash. So until a command listens for itself (the window, or
-an experiment that has something to keep), Ctrl+C ends the process there and then.
+What follows reads the whole program from the disk, a part of it only once a command is known;
+that takes as long as a Ctrl+C needs. An exception in the middle of it is a page of traceback, and
+where a library is just being set up it can be a crash. So until a command listens for itself (the
+window, or an experiment that has something to keep), Ctrl+C ends the process there and then.
 """
 
 import os
