@@ -10,6 +10,7 @@ from app.experiment_offers import difference_words
 from app.model_bound import OF_ONE_MODEL
 from app.session import Session
 from engine_bridge.gguf_window import shown_name
+from engine_bridge.protocol import Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.row import Group
@@ -41,7 +42,11 @@ class ExperimentApply(QObject):
         self._before: EngineConfig | None = None
         self._after: EngineConfig | None = None
         self._is_waiting = False
+        self._applying = ""  # what is told again once it has happened
+        self._can_undo = False
         session.work_changed.connect(self._on_work_changed)
+        session.settings_applied.connect(self._on_settings_applied)
+        session.refused.connect(self._on_refused)
 
     def apply(self, values: Mapping[str, object], model_path: str = "") -> None:
         """Want the measured settings, and apply them where their model runs.
@@ -76,11 +81,23 @@ class ExperimentApply(QObject):
         """
         self.apply({**self._session.wanted.values(), **values}, model_path)
 
+    def is_running(self, values: Mapping[str, object]) -> bool:
+        """Whether the engine runs these settings by key, and nothing else is wanted of them."""
+        applied, wanted = self._session.applied, self._session.wanted
+        if applied is None or not values:
+            return False
+        return all(
+            getattr(applied.config, key, value) == value == getattr(wanted, key, value)
+            for key, value in values.items()
+            if key in _KEYS
+        )
+
     def undo(self) -> None:
         """Bring back what was wanted before, as one step too."""
         before, self._before = self._before, None
         if before is None:
             return
+        self._applying = ""
         session = self._session
         if session.wanted == self._after and session.can_undo:
             session.undo()
@@ -92,6 +109,7 @@ class ExperimentApply(QObject):
     def _apply(self, target: EngineConfig, running: EngineConfig, model_path: str) -> None:
         session = self._session
         can_undo = target != session.wanted
+        self._applying = ""
         self._before = session.wanted if can_undo else None
         words = difference_words(running, target)
         session.want({key: getattr(target, key) for key in target.changed_from(session.wanted)})
@@ -105,9 +123,13 @@ class ExperimentApply(QObject):
             )
             return
         self._put_in_force()
-        if session.cost() is not None and not session.work:
+        if session.cost() is None and not session.work:
+            self.told.emit(f"Applied: {words}.", can_undo)
+            return
+        if not session.work:
             self.told.emit("They stand in the tune column and wait for Apply.", can_undo)
             return
+        self._applying, self._can_undo = words, can_undo
         self.told.emit(f"Applying: {words}.", can_undo)
 
     def _put_in_force(self) -> None:
@@ -115,6 +137,17 @@ class ExperimentApply(QObject):
         self._is_waiting = bool(self._session.work)
         if not self._is_waiting:
             self._session.apply()
+
+    def _on_settings_applied(self, _keys: object) -> None:
+        """Say so once all of it is in force, and not a part that cost nothing."""
+        if self._applying and self._after is not None and self.is_running(self._after.values()):
+            words, self._applying = self._applying, ""
+            self.told.emit(f"Applied: {words}.", self._can_undo)
+
+    def _on_refused(self, refused: Refused) -> None:
+        if self._applying:
+            self._applying = ""
+            self.told.emit(f"Not applied: {refused.problem.message}", self._can_undo)
 
     def _on_work_changed(self, work: str) -> None:
         if self._is_waiting and not work:

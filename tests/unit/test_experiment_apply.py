@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QApplication
 from app.experiment_apply import NO_MODEL, ExperimentApply
 from app.session import Session
 from engine_bridge.client import EngineClient
-from engine_bridge.protocol import Apply, Load
+from engine_bridge.protocol import Apply, Load, Refused
 from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.problem import Problem
 from tests.unit.fake_client import FakeClient, applied, model_facts
 
 
@@ -67,13 +68,14 @@ def test_that_they_run_after_one_step_and_come_back_with_undo(desk: Desk) -> Non
     desk.answer()
     assert (desk.running.slots, desk.running.flash_attn) == (8, "on")
     assert desk.running.temperature == 0.1  # how answers are chosen stays the user's
-    assert desk.told == [("Applying: Parallel slots 4 → 8, Flash attention auto → on.", True)]
+    words = "Parallel slots 4 → 8, Flash attention auto → on."
+    assert desk.told == [(f"Applying: {words}", True), (f"Applied: {words}", True)]
     desk.apply.undo()
     desk.answer()
     assert desk.running == before == desk.session.wanted
     assert desk.told[-1] == ("The settings of before are in force again.", False)
     desk.apply.undo()
-    assert len(desk.told) == 2
+    assert len(desk.told) == 3
 
 
 def test_that_what_is_at_its_default_in_the_experiment_is_set_back_to_it(desk: Desk) -> None:
@@ -150,3 +152,16 @@ def test_that_what_cannot_run_is_a_sentence_and_changes_nothing(
 def test_that_without_a_model_nothing_can_be_applied(desk: Desk) -> None:
     desk.apply.apply({"slots": 8})
     assert desk.told == [(NO_MODEL, False)]
+
+
+def test_that_a_refusal_is_told_in_place_of_having_applied(desk: Desk) -> None:
+    desk.load()
+    desk.apply.apply({"slots": 8})
+    command = desk.client.sent[-1]
+    assert isinstance(command, Apply)
+    problem = Problem(("slots",), "No memory is left.")
+    desk.client.event_received.emit(Refused("apply", command.request_id, problem))
+    assert desk.told[-1][0].startswith("Not applied: ")
+    assert "No memory is left." in desk.told[-1][0]
+    desk.session.settings_applied.emit(())
+    assert not any(sentence.startswith("Applied") for sentence, _ in desk.told)
