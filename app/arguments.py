@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from app.experiments import (
     cli_bench,
@@ -27,6 +27,7 @@ from app.experiments import (
 )
 from app.plain_output import printable
 from app.quoting import Shell, own_shell
+from engine_bridge.typed_text import quoted, whole_number, without_long_words
 
 # The first one is what the window shows unasked.
 TARGET_NAMES = ("llama serve", "llama-server")
@@ -62,13 +63,18 @@ class _WrongWordsError(Exception):
 class _Parser(argparse.ArgumentParser):
     """Refuses in a sentence."""
 
+    def __init__(self, *words: Any, **named: Any) -> None:  # noqa: ANN401, those of argparse
+        """Read as ``argparse`` does, but for numbers of thousands of digits."""
+        super().__init__(*words, **named)
+        self.register("type", int, whole_number)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where the right words are told."""
         found = _UNKNOWN_COMMAND.match(message)
         if found is None:
-            sentence = f"{message[:1].upper()}{message[1:]}."
+            sentence = without_long_words(f"{message[:1].upper()}{message[1:]}.")
         else:
-            sentence = f"There is no command {found[1]!r}.{_nearest(found[1])}"
+            sentence = f"There is no command {quoted(found[1])}.{_nearest(found[1])}"
         raise _WrongWordsError(f"{sentence} `{self.prog} --help` says what can be asked for.")
 
 

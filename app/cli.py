@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -36,6 +35,7 @@ from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.assignments import parse_assignments
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.home_path import whole_path
 from engine_bridge.settings.problem import Severity
 
 
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _values(arguments: argparse.Namespace) -> dict[str, object]:
     values = parse_assignments(arguments.set)
     if arguments.model:
-        values["model_path"] = str(Path(arguments.model).expanduser().absolute())
+        values["model_path"] = whole_path(arguments.model)
     return values
 
 

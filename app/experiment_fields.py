@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from app.experiments.terminal import SENTENCES
+from engine_bridge.typed_text import quoted, without_long_words
 from widgets.experiments.form_fields import BY_NAME
 from widgets.experiments.form_values import FormValues
 
@@ -25,7 +26,8 @@ class FormError(Exception):
     def __init__(self, problems: Mapping[str, str]) -> None:
         """Keep ``problems``; the first one is the message."""
         super().__init__(next(iter(problems.values()), ""))
-        self.problems = dict(problems)
+        # Whoever made the sentence; a path can be as long as somebody likes.
+        self.problems = {name: without_long_words(sentence) for name, sentence in problems.items()}
 
 
 class Fields:
@@ -58,7 +60,7 @@ class Fields:
         digits = re.sub(r"[,_ \u202f]", "", text)
         if re.fullmatch(r"\d{1,12}", digits) and low <= int(digits) <= high:
             return int(digits)
-        self.wrong(name, f"takes a whole number from {low:,} to {high:,}; got {text!r}.")
+        self.wrong(name, f"takes a whole number from {low:,} to {high:,}; got {quoted(text)}.")
         return usual
 
     def number(self, name: str, usual: float, low: float, high: float) -> float:
@@ -72,7 +74,7 @@ class Fields:
             value = float("nan")
         if low <= value <= high:
             return value
-        self.wrong(name, f"takes a number from {low:g} to {high:,g}; got {text!r}.")
+        self.wrong(name, f"takes a number from {low:g} to {high:,g}; got {quoted(text)}.")
         return usual
 
     def limit(self, name: str, high: float) -> str:
@@ -88,7 +90,8 @@ class Fields:
             return text
         unit = BY_NAME[name].unit
         self.wrong(
-            name, f"takes a number above 0 and at most {high:,.0f} {unit}, or none; got {text!r}."
+            name,
+            f"takes a number above 0 and at most {high:,.0f} {unit}, or none; got {quoted(text)}.",
         )
         return ""
 

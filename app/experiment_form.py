@@ -37,8 +37,10 @@ from app.experiments.workload import LIMIT_RATE_REQ_S, LIMIT_USERS, Workload
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
+from engine_bridge.settings.home_path import home_path
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import BY_KEY
+from engine_bridge.typed_text import whole_number
 from widgets.experiments.form_fields import AXES, SOURCE
 from widgets.experiments.form_values import FormValues
 
@@ -180,7 +182,7 @@ def _quality(reading: Reading) -> _Read:
     with fields.at("types"):
         candidates = _candidates(config, fields.text("types") or USUAL_TYPES)
     with fields.at("text"):
-        text = user_text(Path(path).expanduser()) if path else bundled(_PROSE)
+        text = user_text(home_path(path)) if path else bundled(_PROSE)
     asked = QualityAsked(
         config=config,
         candidates=candidates,
@@ -262,8 +264,12 @@ def _with_reason(cell: GridCell, reason: str) -> GridCell:
 def _numbers(fields: Fields) -> tuple[int, ...]:
     text = fields.text("numbers")
     words = [word.strip() for word in text.split(",") if word.strip()]
-    if all(word.isdecimal() and 1 <= int(word) <= LIMIT_USERS for word in words):
-        return tuple(int(word) for word in words) or USUAL_NUMBERS
+    try:
+        numbers = tuple(whole_number(word) for word in words)
+    except ValueError:
+        numbers = (0,)
+    if all(1 <= number <= LIMIT_USERS for number in numbers):
+        return numbers or USUAL_NUMBERS
     fields.wrong("numbers", f"takes whole numbers from 1 to {LIMIT_USERS:,}, such as 1,2,4,8.")
     return USUAL_NUMBERS
 

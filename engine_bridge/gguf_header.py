@@ -17,6 +17,7 @@ from typing import BinaryIO, TypeAlias
 from engine_bridge.gguf_types import REMOVED_TENSOR_TYPES, TENSOR_TYPES
 from engine_bridge.gguf_unlike import what_it_is_instead
 from engine_bridge.gguf_window import BoundedReader, GgufError, Number, shown_name
+from engine_bridge.typed_text import without_long_words
 
 # Fixed limits, far above any real model, low enough that the worst header takes under a second.
 MAX_KEYS = 8_192
@@ -172,7 +173,8 @@ def read_header(path: str | os.PathLike[str]) -> Header:
             f"{name} may not be read by this user. Change the file's permissions or copy it."
         ) from None
     except (OSError, ValueError) as error:
-        raise GgufError(f"{name} cannot be read: {error}. Check the drive it is on.") from None
+        reason = without_long_words(str(error))
+        raise GgufError(f"{name} cannot be read: {reason}. Check the drive it is on.") from None
 
 
 def _refuse_what_is_no_file(mode: int, name: str) -> None:

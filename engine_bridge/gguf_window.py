@@ -13,11 +13,15 @@ import struct
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from engine_bridge.typed_text import MOST_QUOTED
+
 # Far above any real header (a vocabulary of 262,144 texts takes 6 MB).
 MAX_HEADER_BYTES = 128 * 2**20
 MAX_STRINGS = 2_000_000
 MAX_KEPT_TEXT_BYTES = 2 * 2**20
 _WINDOW_BYTES = 2 * 2**20
+# What file systems allow is 255 bytes, each of which may be escaped by four signs.
+_LONGEST_NAME = 1020
 
 Number: TypeAlias = int | float | bool
 
@@ -27,8 +31,12 @@ class GgufError(ValueError):
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:
-    """The file's name for people; bytes that are no UTF-8 are escaped."""
-    return os.fsencode(Path(path).name or path).decode("utf-8", "backslashreplace")
+    """The file's name for people; bytes that are no UTF-8 are escaped.
+
+    One that no file can have, for it is too long, is only begun.
+    """
+    name = os.fsencode(Path(path).name or path).decode("utf-8", "backslashreplace")
+    return name if len(name) <= _LONGEST_NAME else f"{name[:MOST_QUOTED]}…"
 
 
 class BoundedReader:

@@ -157,13 +157,21 @@ def _add_list_options(parser: argparse.ArgumentParser, *, is_whole: bool) -> Non
 
 
 def _day(text: str) -> date:
+    from engine_bridge.typed_text import quoted  # noqa: PLC0415
+
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-11-30") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no date such as 2026-11-30") from None
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of experiments")
-    return int(text)
+    from engine_bridge.typed_text import quoted, whole_number  # noqa: PLC0415
+
+    try:
+        number = whole_number(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number of experiments")
+    return number

@@ -21,6 +21,7 @@ from app.experiments.cli_engine import (
 from app.experiments.cli_plan import add_plan_option, tell_plan
 from app.experiments.cli_resume import add_resume_option, kept_in, way_on
 from app.experiments.cli_workload import add_workload_options, workload_in
+from engine_bridge.typed_text import quoted, whole_number
 
 if TYPE_CHECKING:
     from app.experiments.experiment import Experiment
@@ -98,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         config, workload = config_in(arguments), workload_in(arguments)
         plan = UsersPlan(
             workload,
-            numbers=_numbers("--users", arguments.users, int, "1,2,4,8"),
+            numbers=_numbers("--users", arguments.users, whole_number, "1,2,4,8"),
             rates=_numbers("--rates", arguments.rates, float, "0.5,1,2"),
             is_search=arguments.find,
             share=arguments.share,
@@ -147,4 +148,6 @@ def _numbers(
     try:
         return tuple(read(word) for word in text.split(","))
     except ValueError:
-        raise DomainError(f"{option} takes numbers such as {example}; got {text!r}.") from None
+        raise DomainError(
+            f"{option} takes numbers such as {example}; got {quoted(text)}."
+        ) from None

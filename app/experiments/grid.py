@@ -20,6 +20,7 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import BY_KEY, SETTINGS
+from engine_bridge.typed_text import quoted, without_long_words
 
 MOST_CELLS = 400
 """A sweep of more would take days, and its table be read by nobody."""
@@ -91,19 +92,20 @@ def axis_of(word: str) -> Axis:
     """
     left, found, right = word.partition("=")
     if not found:
-        raise DomainError(f"--vary takes setting=value,value; {word!r} has no '='.")
+        raise DomainError(f"--vary takes setting=value,value; {quoted(word)} has no '='.")
     keys = tuple(key.strip() for key in left.split("+"))
     if twice := _first_twice(keys):
-        raise DomainError(f"--vary {word} names {twice} twice.")
+        raise DomainError(without_long_words(f"--vary {word} names {twice} twice."))
     texts = [text.strip() for text in right.split(";" if ";" in right else ",")]
     if texts == [""]:
-        raise DomainError(f"--vary {word} has no values to try.")
+        raise DomainError(without_long_words(f"--vary {word} has no values to try."))
     values = tuple(_value_of(keys, text) for text in texts)
     for key in keys:
         if key in _OF_THE_MODEL:
             raise DomainError(f"A sweep measures one model; {key} cannot vary in it.")
     if twice := _first_twice(values):
-        raise DomainError(f"--vary {word} has the value {twice} twice.")
+        sentence = f"--vary {word} has the value {twice} twice."
+        raise DomainError(without_long_words(sentence))
     return Axis(keys, values)
 
 
@@ -248,7 +250,7 @@ def _value_of(keys: Sequence[str], text: str) -> Value:
         read = parse_assignments([f"{key}={text}"])
         values += [BY_KEY[known].domain.check(value) for known, value in read.items()]
     if any(value != values[0] for value in values):
-        raise DomainError(f"{' and '.join(keys)} read {text!r} differently; vary them apart.")
+        raise DomainError(f"{' and '.join(keys)} read {quoted(text)} differently; vary them apart.")
     return values[0]
 
 

@@ -22,6 +22,7 @@ from app.storage.atomic_file import write_whole
 from app.storage.conversation_search import folded, search_words
 from app.storage.folders import own_folders
 from app.storage.storage_error import StorageError
+from engine_bridge.settings.home_path import home_path
 
 # A screen of them, where nothing else is asked for.
 _USUAL_LIMIT = 20
@@ -123,7 +124,7 @@ def _compare(store: HistoryStore, arguments: argparse.Namespace) -> None:
 def _export(store: HistoryStore, arguments: argparse.Namespace) -> None:
     experiment = store.experiment(store.resolve(arguments.key))
     form = arguments.form or _form_of(arguments.out)
-    out = arguments.out.expanduser() if arguments.out is not None else None
+    out = home_path(arguments.out) if arguments.out is not None else None
     if out is not None and not arguments.force and _is_file(out):
         raise StorageError(f"There is a file {out} already; --force replaces it.")
     if form == "card":

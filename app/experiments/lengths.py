@@ -15,6 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from app.experiments.workload_error import WorkloadError
+from engine_bridge.typed_text import quoted, whole_number
 
 # More than any model's context; what is above it is a slip of the keyboard.
 LIMIT_TOK = 1_000_000
@@ -196,11 +197,11 @@ def lengths_of(key: str, text: str) -> Lengths:
         kind, rest = "fixed", kind
     read = _READERS.get(kind)
     if read is None:
-        raise WorkloadError(f"{key} {_TAKES}; got {text!r}.")
+        raise WorkloadError(f"{key} {_TAKES}; got {quoted(text)}.")
     try:
         lengths = read(rest)
     except (ValueError, TypeError) as error:
-        raise WorkloadError(f"{key} {_TAKES}; got {text!r}.") from error
+        raise WorkloadError(f"{key} {_TAKES}; got {quoted(text)}.") from error
     wrong = lengths.problem()
     if wrong:
         raise WorkloadError(f"{key} {wrong}.")
@@ -209,14 +210,14 @@ def lengths_of(key: str, text: str) -> Lengths:
 
 def _read_lognormal(text: str) -> Lengths:
     median, sigma, *limits = text.split(":")
-    return LogNormal(int(median), float(sigma), *map(int, limits))
+    return LogNormal(whole_number(median), float(sigma), *map(whole_number, limits))
 
 
 _READERS: Mapping[str, Callable[[str], Lengths]] = {
-    "fixed": lambda text: Fixed(int(text)),
-    "uniform": lambda text: Uniform(*map(int, text.split(":"))),
+    "fixed": lambda text: Fixed(whole_number(text)),
+    "uniform": lambda text: Uniform(*map(whole_number, text.split(":"))),
     "lognormal": _read_lognormal,
-    "values": lambda text: Observed(tuple(map(int, text.split(",")))),
+    "values": lambda text: Observed(tuple(map(whole_number, text.split(",")))),
 }
 
 

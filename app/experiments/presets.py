@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from app.experiments.lengths import Fixed, LogNormal, Uniform
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_error import WorkloadError
+from engine_bridge.typed_text import quoted
 
 DEFAULT_PRESET = "chat"
 
@@ -105,6 +106,6 @@ def preset_workload(name: str) -> Workload:
     near = difflib.get_close_matches(name, PRESETS, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise WorkloadError(
-        f"There is no workload {name!r}.{hint} The presets are {', '.join(PRESETS)}; a path that "
-        "ends in .json is read as a file."
+        f"There is no workload {quoted(name)}.{hint} The presets are {', '.join(PRESETS)}; a path "
+        "that ends in .json is read as a file."
     )

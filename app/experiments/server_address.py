@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.typed_text import quoted
 
 USUAL_KEY = "OPENAI_API_KEY"
 """The variable of the environment that clients of such servers read."""
@@ -124,12 +125,12 @@ def _split(text: str) -> SplitResult:
         return urlsplit(text)
     except ValueError:
         raise DomainError(
-            f"{text[:100]!r} is no address of a server; name one {_EXAMPLE}."
+            f"{quoted(text)} is no address of a server; name one {_EXAMPLE}."
         ) from None
 
 
 def _no_address(text: str) -> DomainError:
-    return DomainError(f"{text[:100]!r} is no address of a server; name one {_EXAMPLE}.")
+    return DomainError(f"{quoted(text)} is no address of a server; name one {_EXAMPLE}.")
 
 
 def _port_of(split: SplitResult) -> int:

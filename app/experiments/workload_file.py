@@ -13,6 +13,7 @@ from app.experiments.workload_error import WorkloadError
 from app.storage.conversation_export import FORMAT, from_json
 from app.storage.storage_error import StorageError
 from engine_bridge.gguf_window import shown_name
+from engine_bridge.settings.home_path import home_path
 
 
 def to_json(workload: Workload) -> bytes:
@@ -32,6 +33,7 @@ def read_workload(path: Path) -> Workload:
 
     Raises:
         WorkloadError: If the file cannot be read, is neither of both, or cannot be used.
+        DomainError: If its text is in a home folder that there is none of.
     """
     content = user_text(path)
     name = " ".join(shown_name(path).split())
@@ -42,7 +44,7 @@ def read_workload(path: Path) -> Workload:
     except (msgspec.DecodeError, RecursionError) as error:
         raise WorkloadError(f"{name} is not a workload: {error}.") from error
     if workload.text_path:
-        text_path = path.absolute().parent / Path(workload.text_path).expanduser()
+        text_path = path.absolute().parent / home_path(workload.text_path)
         workload = msgspec.structs.replace(workload, text_path=str(text_path))
     try:
         workload.check()

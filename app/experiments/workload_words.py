@@ -14,6 +14,8 @@ from app.experiments.texts import user_text
 from app.experiments.workload import LIMIT_USERS, Material, Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_file import read_workload
+from engine_bridge.settings.home_path import home_path, whole_path
+from engine_bridge.typed_text import quoted, whole_number
 
 _NONE = ("", "none")
 
@@ -27,10 +29,11 @@ def workload_of(words: Sequence[str]) -> Workload:
 
     Raises:
         WorkloadError: If there is no such workload, or it or its text cannot be used.
+        DomainError: If a path begins with a home folder that there is none of.
     """
     name, *changes = words
     is_file = name.lower().endswith(".json") or len(Path(name).parts) > 1
-    base = read_workload(Path(name).expanduser()) if is_file else preset_workload(name)
+    base = read_workload(home_path(name)) if is_file else preset_workload(name)
     workload = changed(base, changes)
     if workload.material is Material.FILE:
         # Here already, before an engine is started for nothing.
@@ -50,18 +53,19 @@ def changed(base: Workload, words: Sequence[str]) -> Workload:
 
     Raises:
         WorkloadError: For a word that is none, or values that cannot be used.
+        DomainError: If a path begins with a home folder that there is none of.
     """
     values: dict[str, object] = {}
     for word in words:
         key, found, text = word.partition("=")
         key = key.strip()
         if not found:
-            raise WorkloadError(f"--set-workload takes key=value; {word!r} has no '='.")
+            raise WorkloadError(f"--set-workload takes key=value; {quoted(word)} has no '='.")
         read = _READERS.get(key)
         if read is None:
             near = difflib.get_close_matches(key, _READERS, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(_READERS)}."
-            raise WorkloadError(f"A workload has no {key!r}. {hint}")
+            raise WorkloadError(f"A workload has no {quoted(key)}. {hint}")
         values[key] = read(key, text.strip())
     if values.get("text_path"):
         values.setdefault("material", Material.FILE)
@@ -127,16 +131,16 @@ def _count(count: int, noun: str) -> str:
 
 def _whole(key: str, text: str) -> int:
     try:
-        return int(text)
+        return whole_number(text)
     except ValueError:
-        raise WorkloadError(f"{key} takes a whole number; got {text!r}.") from None
+        raise WorkloadError(f"{key} takes a whole number; got {quoted(text)}.") from None
 
 
 def _number(key: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise WorkloadError(f"{key} takes a number; got {text!r}.") from None
+        raise WorkloadError(f"{key} takes a number; got {quoted(text)}.") from None
 
 
 def _number_or_none(key: str, text: str) -> float | None:
@@ -151,12 +155,12 @@ def _material(key: str, text: str) -> Material:
     # A conversation cannot be named by a word.
     choices = [str(each) for each in Material if each is not Material.CONVERSATION]
     if text not in choices:
-        raise WorkloadError(f"{key} takes one of {', '.join(choices)}; got {text!r}.")
+        raise WorkloadError(f"{key} takes one of {', '.join(choices)}; got {quoted(text)}.")
     return Material(text)
 
 
 def _path(_key: str, text: str) -> str:
-    return str(Path(text).expanduser().absolute()) if text else ""
+    return whole_path(text) if text else ""
 
 
 def _word(_key: str, text: str) -> str:

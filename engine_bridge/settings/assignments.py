@@ -9,6 +9,7 @@ import difflib
 
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.table import BY_KEY
+from engine_bridge.typed_text import quoted
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, object]:
@@ -21,7 +22,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, object]:
     for word in assignments:
         key, found, text = word.partition("=")
         if not found:
-            raise DomainError(f"--set takes key=value; {word!r} has no '='.")
+            raise DomainError(f"--set takes key=value; {quoted(word)} has no '='.")
         setting = BY_KEY.get(key.strip())
         if setting is None:
             raise DomainError(unknown_key_sentence(key.strip()))
@@ -36,4 +37,4 @@ def unknown_key_sentence(key: str) -> str:
     """What to tell somebody who asks for a setting that there is none of."""
     near = difflib.get_close_matches(key, BY_KEY, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else " `tunedeck settings` lists them."
-    return f"There is no setting {key!r}.{hint}"
+    return f"There is no setting {quoted(key)}.{hint}"

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from engine_bridge.typed_text import quoted
+
 # Digits in one run or in groups of three: "8,192" is a number, "1,5" might mean one and a half.
 _WHOLE_NUMBER = re.compile(r"([-−]?)(\d+|\d{1,3}(?:[,_ \u202f]\d{3})+)([kK]?)", re.ASCII)
 
@@ -56,7 +58,7 @@ class IntDomain:
         if isinstance(value, str) and value in self.words:
             return value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise DomainError(f"{value!r} is not {self.describe()}.")
+            raise DomainError(f"{quoted(value)} is not {self.describe()}.")
         if not self.minimum <= value <= self.maximum:
             raise DomainError(f"{value:,} is outside {self.minimum:,} to {self.maximum:,}.")
         return value
@@ -74,7 +76,7 @@ class IntDomain:
             return cleaned.lower()
         found = _WHOLE_NUMBER.fullmatch(cleaned)
         if found is None or len(cleaned) > _LONGEST_NUMBER:
-            raise DomainError(f"{text!r} is not {self.describe()}.")
+            raise DomainError(f"{quoted(text)} is not {self.describe()}.")
         sign, digits, kilo = found.groups()
         number = int(re.sub(r"\D", "", digits)) * (1024 if kilo else 1)
         return self.check(-number if sign else number)
@@ -85,7 +87,7 @@ class IntDomain:
 
     def describe(self) -> str:
         """What may be set, in words."""
-        words = "".join(f" or {word!r}" for word in self.words)
+        words = "".join(f" or {quoted(word)}" for word in self.words)
         return f"a whole number from {self.minimum:,} to {self.maximum:,}{words}"
 
 
@@ -112,7 +114,9 @@ class FloatDomain:
             DomainError: If it is not.
         """
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise DomainError(f"{value!r} is not a number from {self.minimum} to {self.maximum}.")
+            raise DomainError(
+                f"{quoted(value)} is not a number from {self.minimum} to {self.maximum}."
+            )
         try:
             number = float(value)
         except OverflowError:
@@ -136,7 +140,9 @@ class FloatDomain:
         allowed = [number for number in readings if self.minimum <= number <= self.maximum]
         if len(allowed) == 2:
             small, large = sorted(allowed)
-            raise DomainError(f"{text!r} may be {small:g} or {large:g}: write it with a point.")
+            raise DomainError(
+                f"{quoted(text)} may be {small:g} or {large:g}: write it with a point."
+            )
         return self.check(allowed[0] if allowed else min(readings))
 
     def _number(self, text: str, cleaned: str) -> float:
@@ -145,8 +151,8 @@ class FloatDomain:
         except ValueError:
             example = (self.minimum + self.maximum) / 2
             raise DomainError(
-                f"{text!r} is not a number from {self.minimum} to {self.maximum}. Write it with "
-                f"a point, such as {example:.{self.decimals}f}."
+                f"{quoted(text)} is not a number from {self.minimum} to {self.maximum}. Write it "
+                f"with a point, such as {example:.{self.decimals}f}."
             ) from None
 
     def describe(self) -> str:
@@ -175,7 +181,7 @@ class ChoiceDomain:
             DomainError: If it is not.
         """
         if not isinstance(value, str) or value not in self.choices:
-            raise DomainError(f"{value!r} is not one of {', '.join(self.choices)}.")
+            raise DomainError(f"{quoted(value)} is not one of {', '.join(self.choices)}.")
         return value
 
     def parse(self, text: str) -> str:
@@ -206,7 +212,7 @@ class FlagDomain:
             DomainError: If it is not.
         """
         if not isinstance(value, bool):
-            raise DomainError(f"{value!r} is neither true nor false.")
+            raise DomainError(f"{quoted(value)} is neither true nor false.")
         return value
 
     def parse(self, text: str) -> bool:
@@ -220,7 +226,7 @@ class FlagDomain:
             return True
         if word in ("false", "off", "no", "0"):
             return False
-        raise DomainError(f"{text!r} is neither on nor off.")
+        raise DomainError(f"{quoted(text)} is neither on nor off.")
 
     def describe(self) -> str:
         """What may be set, in words."""
@@ -242,10 +248,12 @@ class PathDomain:
             DomainError: If it is no text or holds a NUL.
         """
         if not isinstance(value, str) or "\0" in value:
-            raise DomainError(f"{value!r} is not a file path.")
+            raise DomainError(f"{quoted(value)} is not a file path.")
         if any("\ud800" <= character <= "\udfff" for character in value):
             # Neither JSON nor a command line that others read can carry such a name.
-            raise DomainError(f"The name {value!r} holds bytes that are no text; rename the file.")
+            raise DomainError(
+                f"The name {quoted(value)} holds bytes that are no text; rename the file."
+            )
         return value
 
     def parse(self, text: str) -> str:
@@ -284,11 +292,11 @@ class ListDomain:
             DomainError: If a word is unknown or stands twice.
         """
         if isinstance(value, str) or not isinstance(value, (tuple, list)):
-            raise DomainError(f"{value!r} is not a list of {', '.join(self.choices)}.")
+            raise DomainError(f"{quoted(value)} is not a list of {', '.join(self.choices)}.")
         words = tuple(value)
         for word in words:
             if word not in self.choices:
-                raise DomainError(f"{word!r} is not one of {', '.join(self.choices)}.")
+                raise DomainError(f"{quoted(word)} is not one of {', '.join(self.choices)}.")
         if len(set(words)) != len(words):
             raise DomainError(f"{', '.join(words)} names a word twice.")
         return words

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.typed_text import quoted
 
 # More than any line of a person holds; bounds what a file may ask for.
 MOST_ITEMS = 64
@@ -42,7 +43,7 @@ class ItemsDomain:
             DomainError: If it is no list, too long, or an item is not allowed.
         """
         if isinstance(value, str) or not isinstance(value, (tuple, list)):
-            raise DomainError(f"{value!r} is not a list of which each item is {self.item}.")
+            raise DomainError(f"{quoted(value)} is not a list of which each item is {self.item}.")
         if len(value) > MOST_ITEMS:
             raise DomainError(f"{len(value)} items are too many; {MOST_ITEMS} is the most.")
         items = tuple(self._checked(item) for item in value)
@@ -54,14 +55,14 @@ class ItemsDomain:
         if isinstance(item, (int, float)) and not isinstance(item, bool):
             item = f"{item:g}"
         if not isinstance(item, str):
-            raise DomainError(f"{item!r} is not {self.item}.")
+            raise DomainError(f"{quoted(item)} is not {self.item}.")
         text = item.strip()
         if len(text) > LONGEST_ITEM:
-            raise DomainError(f"{text[:40]!r}… is too long; {LONGEST_ITEM} characters is the most.")
+            raise DomainError(f"{quoted(text)} is too long; {LONGEST_ITEM} characters is the most.")
         if not text or text == self.empty:
-            raise DomainError(f"{item!r} is not {self.item}.")
+            raise DomainError(f"{quoted(item)} is not {self.item}.")
         if any(not character.isprintable() for character in text):
-            raise DomainError(f"{text!r} holds characters that cannot be written in a line.")
+            raise DomainError(f"{quoted(text)} holds characters that cannot be written in a line.")
         return self.check_item(text)
 
     def parse(self, text: str) -> tuple[str, ...]:
@@ -78,7 +79,7 @@ class ItemsDomain:
         try:
             items = next(csv.reader([cleaned], skipinitialspace=True, strict=True))
         except csv.Error as error:
-            raise DomainError(f"{text!r} cannot be read as a list ({error}).") from None
+            raise DomainError(f"{quoted(text)} cannot be read as a list ({error}).") from None
         return self.check(tuple(items))
 
     def format(self, value: object) -> str:

@@ -16,6 +16,7 @@ from engine_bridge.settings.domain import (
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.row import Applies, Group, Setting
 from engine_bridge.settings.text_domain import TextDomain, WordsDomain
+from engine_bridge.typed_text import quoted
 
 # Longer ones are for files; llama.cpp parses each with a recursion.
 _LONGEST_TEXT = 65_536
@@ -29,7 +30,7 @@ _BIAS = re.compile(r"\d{1,7}[+-](inf|\d{1,3}(\.\d{1,6})?)")
 def _checked_bias(text: str) -> str:
     if _BIAS.fullmatch(text) is None:
         raise DomainError(
-            f"{text!r} is no token's number and its bias, as 15043+1 or 15043-inf are."
+            f"{quoted(text)} is no token's number and its bias, as 15043+1 or 15043-inf are."
         )
     return text
 

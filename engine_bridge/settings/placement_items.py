@@ -12,6 +12,7 @@ import warnings
 from typing import Literal, NamedTuple
 
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.typed_text import quoted
 
 KvKind = Literal["int", "float", "bool", "str"]
 
@@ -71,17 +72,23 @@ def tensor_override(text: str) -> TensorOverride:
     """
     pattern, found, buffer = (part.strip() for part in text.partition("="))
     if not found or not pattern or not buffer:
-        raise DomainError(f"{text!r} is not of the form PATTERN=BUFFER, such as blk\\.0\\.=CPU.")
+        raise DomainError(
+            f"{quoted(text)} is not of the form PATTERN=BUFFER, such as blk\\.0\\.=CPU."
+        )
     if "," in text:
-        raise DomainError(f"{text!r} holds a comma, at which llama.cpp cuts a list in pieces.")
+        raise DomainError(
+            f"{quoted(text)} holds a comma, at which llama.cpp cuts a list in pieces."
+        )
     if _FOREIGN_GROUP.search(pattern):
-        raise DomainError(f"{pattern!r} holds a kind of group that llama.cpp's patterns have not.")
+        raise DomainError(
+            f"{quoted(pattern)} holds a kind of group that llama.cpp's patterns have not."
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # [[:alpha:]] is meant as llama.cpp reads it
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise DomainError(f"{pattern!r} is no regular expression: {error}.") from None
+        raise DomainError(f"{quoted(pattern)} is no regular expression: {error}.") from None
     return TensorOverride(pattern, buffer)
 
 
@@ -99,7 +106,7 @@ def lora_file(text: str) -> LoraFile:
     if not found:
         return LoraFile(text, 1.0)
     if not path or not math.isfinite(scale):
-        raise DomainError(f"{text!r} is not of the form PATH or PATH:SCALE.")
+        raise DomainError(f"{quoted(text)} is not of the form PATH or PATH:SCALE.")
     return LoraFile(path.strip(), scale)
 
 
@@ -113,7 +120,7 @@ def kv_override(text: str) -> KvOverride:
     kind, colon, value = typed.partition(":")
     key = key.strip()
     if not found or not colon or not key or len(key.encode()) > _KEY_MOST:
-        raise DomainError(f"{text!r} is not of the form KEY=TYPE:VALUE; TYPE is {_KINDS}.")
+        raise DomainError(f"{quoted(text)} is not of the form KEY=TYPE:VALUE; TYPE is {_KINDS}.")
     match kind.strip():
         case "int":
             return KvOverride(key, "int", _whole(text, value))
@@ -125,7 +132,7 @@ def kv_override(text: str) -> KvOverride:
             if len(value.encode()) > _TEXT_MOST:
                 raise DomainError(f"The text of {key} is longer than {_TEXT_MOST} bytes.")
             return KvOverride(key, "str", value)
-    raise DomainError(f"{kind!r} is no type of metadata; there are {_KINDS}.")
+    raise DomainError(f"{quoted(kind)} is no type of metadata; there are {_KINDS}.")
 
 
 def endpoint(text: str) -> Endpoint:
@@ -136,11 +143,13 @@ def endpoint(text: str) -> Endpoint:
     """
     host, _, port = text.rpartition(":")
     if ":" in host:
-        raise DomainError(f"{text!r}: llama.cpp's workers are reached by name or IPv4 address.")
+        raise DomainError(
+            f"{quoted(text)}: llama.cpp's workers are reached by name or IPv4 address."
+        )
     if not _HOST.fullmatch(host) or not port.isascii() or not port.isdigit():
-        raise DomainError(f"{text!r} is not of the form HOST:PORT, such as 127.0.0.1:50052.")
+        raise DomainError(f"{quoted(text)} is not of the form HOST:PORT, such as 127.0.0.1:50052.")
     if not 0 < int(port) <= _MOST_PORT:
-        raise DomainError(f"{text!r}: a port is a number from 1 to {_MOST_PORT:,}.")
+        raise DomainError(f"{quoted(text)}: a port is a number from 1 to {_MOST_PORT:,}.")
     return Endpoint(host.lower(), int(port))
 
 
@@ -155,7 +164,7 @@ def proportion(text: str) -> float:
     except ValueError:
         share = -1.0
     if not math.isfinite(share) or share < 0 or share > _MOST_SHARE:
-        raise DomainError(f"{text!r} is no share: a number such as 3, 0 for nothing.")
+        raise DomainError(f"{quoted(text)} is no share: a number such as 3, 0 for nothing.")
     return share
 
 
@@ -167,9 +176,9 @@ def _whole(text: str, value: str) -> int:
     try:
         number = int(value.strip()[:30])
     except ValueError:
-        raise DomainError(f"{text!r}: {value!r} is no whole number.") from None
+        raise DomainError(f"{quoted(text)}: {quoted(value)} is no whole number.") from None
     if not -_INT64 <= number < _INT64:
-        raise DomainError(f"{text!r}: {value} does not fit into 64 bits.")
+        raise DomainError(f"{quoted(text)}: {value} does not fit into 64 bits.")
     return number
 
 
@@ -179,14 +188,14 @@ def _decimal(text: str, value: str) -> float:
     except ValueError:
         number = math.inf
     if not math.isfinite(number):
-        raise DomainError(f"{text!r}: {value!r} is no number.")
+        raise DomainError(f"{quoted(text)}: {quoted(value)} is no number.")
     return number
 
 
 def _truth(text: str, value: str) -> bool:
     word = value.strip()
     if word not in ("true", "false"):
-        raise DomainError(f"{text!r}: {value!r} is neither true nor false.")
+        raise DomainError(f"{quoted(text)}: {quoted(value)} is neither true nor false.")
     return word == "true"
 
 
@@ -229,5 +238,7 @@ def checked_device(text: str) -> str:
         DomainError: If it holds what a list of names cannot.
     """
     if "," in text or " " in text:
-        raise DomainError(f"{text!r} is no name of a device, such as CUDA0; none is for no device.")
+        raise DomainError(
+            f"{quoted(text)} is no name of a device, such as CUDA0; none is for no device."
+        )
     return text

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.gbnf import TextFault
+from engine_bridge.typed_text import quoted
 
 # A line feed and a tab are text; of the other control characters a terminal makes keys.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -44,7 +45,7 @@ class TextDomain:
             DomainError: If it is not, with the place where there is one.
         """
         if not isinstance(value, str):
-            raise DomainError(f"{value!r} is not {self.what}.")
+            raise DomainError(f"{quoted(value)} is not {self.what}.")
         if len(value) > self.most_characters:
             raise DomainError(
                 f"{len(value):,} characters are more than the {self.most_characters:,} allowed."
@@ -53,7 +54,7 @@ class TextDomain:
         if found is not None:
             line = value.count("\n", 0, found.start()) + 1
             raise DomainError(
-                f"Line {line} holds {found.group()!r}, which is no character of a text."
+                f"Line {line} holds {quoted(found.group())}, which is no character of a text."
             )
         fault = self.fault_in(value)
         if fault is not None:
@@ -101,15 +102,15 @@ class WordsDomain:
             DomainError: If one has not, stands twice, or there are too many.
         """
         if isinstance(value, str) or not isinstance(value, (tuple, list)):
-            raise DomainError(f"{value!r} is not a list of words, each {self.what}.")
+            raise DomainError(f"{quoted(value)} is not a list of words, each {self.what}.")
         words = tuple(value)
         for word in words:
             is_text = isinstance(word, str) and word != "none"
             if not is_text or re.fullmatch(self.form, word, re.DOTALL) is None:
-                raise DomainError(f"{word!r} is not {self.what}.")
+                raise DomainError(f"{quoted(word)} is not {self.what}.")
         if len(set(words)) != len(words):
             twice = next(word for word in words if words.count(word) > 1)
-            raise DomainError(f"{twice!r} stands twice.")
+            raise DomainError(f"{quoted(twice)} stands twice.")
         if len(words) > self.most:
             raise DomainError(f"{len(words):,} words are more than the {self.most:,} allowed.")
         return words
