@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,9 +42,10 @@ def config_in(arguments: argparse.Namespace) -> EngineConfig:
     """
     from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
     from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
+    from engine_bridge.settings.home_path import whole_path  # noqa: PLC0415
 
     values = parse_assignments(arguments.set)
-    values["model_path"] = str(Path(arguments.model).expanduser().absolute())
+    values["model_path"] = whole_path(arguments.model)
     return EngineConfig.from_values(values)
 
 

@@ -6,7 +6,6 @@ Only the standard library at import, so that a wrong word is refused before anyt
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.experiments.cli_engine import (
@@ -120,6 +119,7 @@ def goal_in(arguments: argparse.Namespace) -> TuneGoal:
         WorkloadError: If there is no such workload, or it cannot be used.
     """
     from app.experiments.tune_goal import Purpose, TuneGoal  # noqa: PLC0415
+    from engine_bridge.settings.home_path import whole_path  # noqa: PLC0415
 
     workload = _limited(workload_in(arguments), arguments)
     return TuneGoal(
@@ -130,7 +130,7 @@ def goal_in(arguments: argparse.Namespace) -> TuneGoal:
         margin_bytes=arguments.margin * 2**20,
         kv_floor=arguments.kv_floor,
         kept=_keys(arguments.keep),
-        drafts=tuple(str(Path(path).expanduser().absolute()) for path in arguments.draft),
+        drafts=tuple(whole_path(path) for path in arguments.draft),
         measurements=arguments.budget,
     )
 
