@@ -16,6 +16,8 @@ from engine_bridge.typed_text import quoted
 USUAL_KEY = "OPENAI_API_KEY"
 """The variable of the environment that clients of such servers read."""
 
+# Characters that a host's name can have.
+_LONGEST_HOST = 253
 _PORTS = {"http": 80, "https": 443}
 # What people copy from a manual beside the base address.
 _ENDINGS = ("/chat/completions", "/completions", "/models")
@@ -79,7 +81,12 @@ def address_of(text: str) -> ServerAddress:
             "An address takes no user, password, query or fragment, for it is kept in the history. "
             "A key is taken from the environment, see --api-key-env."
         )
-    if scheme not in _PORTS or not host or not text.isprintable() or " " in given:
+    if (
+        scheme not in _PORTS
+        or not 0 < len(host) <= _LONGEST_HOST
+        or not text.isprintable()
+        or " " in given
+    ):
         raise _no_address(given)
     path = split.path.rstrip("/")
     for ending in _ENDINGS:

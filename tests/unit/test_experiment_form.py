@@ -28,7 +28,7 @@ from app.experiments.workload import Material
 from app.experiments.workload_words import changed
 from tests.unit.experiments.form_cases import RUNNING, form, situation
 from widgets.experiments.form_fields import FIELDS
-from widgets.experiments.form_values import YES, FormValues
+from widgets.experiments.form_values import FILE, YES, FormValues
 
 
 def refused(values: FormValues, **wanted: Any) -> dict[str, str]:
@@ -139,6 +139,11 @@ def test_that_tuning_is_for_a_purpose_within_what_must_hold() -> None:
     alone = read_form(form("tune", source="batch"), situation()).request
     assert isinstance(alone, TuneRequest)
     assert (alone.goal.purpose, alone.goal.users) == ("chat", 1)
+    assert alone.goal.seconds == 1_200, "20 minutes for whoever names none"
+    for minutes, seconds in (("2.5", 150), ("0", 0)):
+        limited = read_form(form("tune", source="batch", minutes_tune=minutes), situation()).request
+        assert isinstance(limited, TuneRequest)
+        assert limited.goal.seconds == seconds
 
 
 def test_that_a_server_is_probed_without_a_model_or_beside_the_one_that_runs() -> None:
@@ -263,6 +268,7 @@ def test_that_a_server_that_cannot_be_is_told_at_its_field(
         ({"purpose": "users", "ttft_slo_s": "none", "tpot_slo_ms": "none"}, "ttft_slo_s"),
         ({"measurements": "3"}, "measurements"),
         ({"margin_mib": "-1"}, "margin_mib"),
+        ({"minutes_tune": "-1"}, "minutes_tune"),
     ],
 )
 def test_that_a_goal_that_cannot_be_is_told_at_its_field(texts: dict[str, str], field: str) -> None:
@@ -324,3 +330,20 @@ def test_that_what_is_wanted_is_told_where_it_differs() -> None:
     assert offers.notes["settings"] == "Wanted in the tune column: Parallel slots 2 → 8."
     why_not = {each.key: each.why_not for each in offers_for(situation()).choices["settings"]}
     assert why_not["wanted"] == "The tune column stands at what the engine runs."
+
+
+def test_that_numbers_of_thousands_of_digits_are_a_sentence_at_their_field() -> None:
+    for digits in ("9" * 5_000, "²", "1,x"):
+        problems = refused(form("users", how="numbers", numbers=digits))
+        assert "takes whole numbers from 1 to" in problems["numbers"]
+
+
+def test_that_a_home_folder_that_is_none_is_a_sentence_at_its_field() -> None:
+    far = "~no-such-user/x.txt"
+    for values in (
+        form("bench", source=FILE, path=far),
+        form("bench", source=FILE, path="~no-such-user/w.json"),
+        form("quality", text=far),
+    ):
+        told = next(iter(refused(values).values()))
+        assert told.startswith("There is no home folder '~no-such-user'.")

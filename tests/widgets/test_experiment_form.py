@@ -9,13 +9,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton, QWidget
 
+from app.experiment_fields import FormError
+from app.experiment_form import read_form
 from app.experiment_offers import offers_for
 from engine_bridge.settings.table import SETTINGS
 from resources.tokens import LIGHT
 from tests.unit.experiments.form_cases import situation
 from widgets.experiments.experiment_form import ExperimentForm
-from widgets.experiments.form_fields import FIELDS, Offer, Part
+from widgets.experiments.form_fields import FIELDS, Offer, Part, Shape
 from widgets.experiments.form_values import AxisValues, FormValues
+from widgets.long_words import breakable
 
 pytestmark = pytest.mark.gui
 
@@ -215,3 +218,39 @@ def test_that_nothing_is_wider_than_a_narrow_page(form: ExperimentForm, kind: st
     form.resize(480, 760)
     QApplication.processEvents()
     assert form.area.horizontalScrollBar().maximum() == 0
+
+
+LONG = "9" * 30_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("bench", spec.name) for spec in FIELDS
+        if "bench" in spec.kinds and spec.shape is Shape.TEXT
+    ]
+    + [("compare", "b"), ("users", "numbers"), ("quality", "types"), ("quality", "text"),
+       ("probe", "url"), ("probe", "key_env"), ("tune", "measurements")],
+)  # fmt: skip
+def test_that_a_pasted_text_of_no_end_neither_fills_nor_widens_the_form(
+    form: ExperimentForm, kind: str, name: str
+) -> None:
+    form.set_kind(kind)
+    form.set_text("how", "numbers")
+    form.set_text("url", "http://localhost:8080")
+    form.set_text(name, LONG)
+    values = form.values()
+    with pytest.raises(FormError) as found:
+        read_form(values, situation(slots=4))
+    form.set_checked(found.value.problems, {}, "")
+    form.tell_all()
+    QApplication.processEvents()
+    told = form.fields[name]
+    assert 10 < len(told.problem()) < 300
+    assert told.minimumSizeHint().width() < 400
+    assert form.area.horizontalScrollBar().maximum() == 0
+
+
+def test_that_words_longer_than_a_line_are_broken_and_others_are_not() -> None:
+    assert breakable("a sentence of short words") == "a sentence of short words"
+    assert breakable(f"see {'x' * 30}") == f"see {'x' * 24}\u200b{'x' * 6}"

@@ -23,6 +23,7 @@ from engine_bridge.settings.row import Group, Setting
 from resources.tokens import DARK, PANEL_GAP_PX, STEP_PX, Palette
 from widgets.experiments.form_field import CalmComboBox
 from widgets.experiments.form_values import AxisValues
+from widgets.long_words import breakable
 from widgets.menu_button import MenuButton
 from widgets.theme import icon, restyle, set_role
 
@@ -91,7 +92,7 @@ class AxisRows(QWidget):
             row.set_problem("")
         for row, sentence in zip(counting, problems, strict=False):
             row.set_problem(sentence)
-        self.note.setText(note)
+        self.note.setText(breakable(note))
         set_role(self.note, "hint-warning" if is_problem else "hint")
         self.note.setVisible(bool(note))
 
@@ -240,7 +241,7 @@ class AxisRow(QWidget):
         key = str(self.setting.currentData() or "").partition("+")[0]
         now = self._now.get(key, "")
         note = f"Now {now}{f' {setting.unit}' if setting.unit else ''}." if setting and now else ""
-        self.below.setText(problem or note)
+        self.below.setText(breakable(problem or note))
         self.below.setVisible(bool(problem or note))
         set_role(self.below, "hint-warning" if problem else "hint")
         self.field.setProperty("wrong", bool(problem))

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.experiments.form_fields import Offer
+from widgets.long_words import breakable
 from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
@@ -62,7 +63,7 @@ class DraftChecks(QWidget):
 
     def set_note(self, sentence: str) -> None:
         """Say something below them; empty says nothing."""
-        self.note.setText(sentence)
+        self.note.setText(breakable(sentence))
         self.note.setVisible(bool(sentence))
 
     def _box(self, offer: Offer) -> QCheckBox:

@@ -35,6 +35,7 @@ from widgets.experiments.form_fields import (
 )
 from widgets.experiments.form_values import FILE, FormValues
 from widgets.experiments.kind_words import BY_KIND
+from widgets.long_words import breakable
 from widgets.theme import set_role
 
 _PATH = "path"
@@ -142,7 +143,8 @@ class ExperimentForm(QFrame):
             estimate: How long it takes.
         """
         self._problems, self._notes = problems, notes
-        self.estimate.setText(self._why_not() or problems.get("", "") or estimate)
+        said = self._why_not() or problems.get("", "") or estimate
+        self.estimate.setText(breakable(said))
         self._show_said()
 
     def tell_all(self) -> None:
@@ -301,7 +303,7 @@ class ExperimentForm(QFrame):
         has_path = bool(self.path.text().strip())
         wrong = problems.get(SOURCE, "")
         is_told = self._must_tell_all or self.sources.key() != FILE or has_path
-        self.source_about.setText(wrong if wrong and is_told else about)
+        self.source_about.setText(breakable(wrong if wrong and is_told else about))
         set_role(self.source_about, "hint-warning" if wrong and is_told else "hint")
         self._show_axes(problems, notes)
         self.drafts.set_note(problems.get(DRAFTS, "") or notes.get(DRAFTS, ""))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from resources.tokens import PANEL_GAP_PX, STEP_PX, Palette
 from widgets.experiments.form_fields import FieldSpec, Offer, Shape
 from widgets.experiments.form_values import YES
+from widgets.long_words import breakable
 from widgets.plain_tip import wrapped_tip
 from widgets.theme import restyle, set_role
 from widgets.toggle import Toggle
@@ -197,7 +198,7 @@ class FormField(QWidget):
         return line
 
     def _show_below(self) -> None:
-        self.below.setText(self._problem or self._note)
+        self.below.setText(breakable(self._problem or self._note))
         set_role(self.below, "hint-warning" if self._problem else "hint")
         self.below.setVisible(bool(self._problem or self._note))
         self.control.setProperty("wrong", bool(self._problem))
