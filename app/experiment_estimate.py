@@ -5,6 +5,7 @@ Counts prompts to read and answers to write, not loads; so it says "about".
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import msgspec
@@ -27,10 +28,12 @@ class Work:
     Attributes:
         runs: Workloads, and how often each is run, warm-ups included.
         is_most: Whether it may end earlier.
+        most_s: Seconds after which no run begins; infinite for no limit.
     """
 
     runs: tuple[tuple[Workload, int], ...]
     is_most: bool = False
+    most_s: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ def estimate_words(work: Work | None, engine: Engine | None) -> str:
     count = sum(times for _, times in work.runs)
     runs = "1 run" if count == 1 else f"{count:,} runs"
     least = "at most " if work.is_most else ""
+    if math.isfinite(work.most_s):
+        runs = f"{runs} within {duration_text(work.most_s)}"
     if engine.predictor is None:
         return f"{least}{runs}; nothing was measured of this model yet.".capitalize()
     total_s = 0.0
@@ -69,6 +74,10 @@ def estimate_words(work: Work | None, engine: Engine | None) -> str:
             words = f"{least}{runs}; how long they take is not known yet: {run_s.why}."
             return words[0].upper() + words[1:]
         total_s += run_s * times
+    if total_s > work.most_s:
+        return f"At most about {duration_text(work.most_s)}, for no run begins after it."
+    if math.isfinite(work.most_s):
+        runs = runs.partition(" within")[0]
     about = "At most about" if work.is_most else "About"
     return f"{about} {duration_text(total_s)} for {runs}, by what was measured of this model."
 

@@ -21,7 +21,7 @@ from app.experiment_tune_form import FLOORS, MIB, PURPOSES, USUAL_FLOOR
 from app.experiments.bench import USUAL_RUNS
 from app.experiments.measures import MEASURES
 from app.experiments.presets import PRESETS
-from app.experiments.tune_goal import USUAL_MARGIN_BYTES, USUAL_MEASUREMENTS
+from app.experiments.tune_goal import USUAL_MARGIN_BYTES, USUAL_MEASUREMENTS, USUAL_SECONDS
 from app.experiments.users_plan import USUAL_MOST, USUAL_REQUESTS, USUAL_SHARE
 from app.experiments.workload import Workload
 from app.experiments.workload_words import summary
@@ -62,6 +62,7 @@ _USUAL: Mapping[str, str] = {
     "margin_mib": str(USUAL_MARGIN_BYTES // MIB),
     "kv_floor": USUAL_FLOOR,
     "measurements": str(USUAL_MEASUREMENTS),
+    "minutes_tune": f"{USUAL_SECONDS / 60:g}",
 }
 
 

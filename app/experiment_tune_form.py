@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from app.experiment_estimate import Work
@@ -15,6 +16,7 @@ from app.experiments.tune_goal import (
     MOST_MEASUREMENTS,
     USUAL_MARGIN_BYTES,
     USUAL_MEASUREMENTS,
+    USUAL_SECONDS,
     Purpose,
     TuneGoal,
 )
@@ -25,6 +27,7 @@ from widgets.experiments.form_fields import SOURCE, Offer
 USUAL_FLOOR = "q8_0"
 MIB = 2**20
 _MOST_MARGIN_MIB = 1 << 20
+_DAY_MIN = 1_440.0
 
 PURPOSES: tuple[Offer, ...] = (
     Offer(Purpose.CHAT, "One person chatting", "The fewest seconds per answer for one person."),
@@ -51,6 +54,7 @@ def read_tune(reading: Reading) -> tuple[TuneRequest, Work, Mapping[str, str]]:
     measurements = fields.whole(
         "measurements", USUAL_MEASUREMENTS, LEAST_MEASUREMENTS, MOST_MEASUREMENTS
     )
+    minutes = fields.number("minutes_tune", USUAL_SECONDS / 60, 0, _DAY_MIN)
     is_chat = purpose is Purpose.CHAT
     if is_chat and fields.text("users") not in ("", "1"):
         fields.problems["users"] = "One person chats alone. Choose another purpose for more users."
@@ -65,6 +69,7 @@ def read_tune(reading: Reading) -> tuple[TuneRequest, Work, Mapping[str, str]]:
         kv_floor=fields.text("kv_floor") or USUAL_FLOOR,
         drafts=fields.values.drafts,
         measurements=measurements,
+        seconds=60 * minutes,
     )
     config = reading.config()
     with fields.at(SOURCE):
@@ -76,7 +81,7 @@ def read_tune(reading: Reading) -> tuple[TuneRequest, Work, Mapping[str, str]]:
     except FormError:
         # The tuner sets the context by the work.
         notes["ctx_needed_tok"] = "The work needs more than a slot has now, which will be raised."
-    work = Work(((goal.run_workload, measurements),), is_most=True)
+    work = Work(((goal.run_workload, measurements),), is_most=True, most_s=goal.seconds or math.inf)
     return TuneRequest(config, goal, reading.situation.memory), work, notes
 
 

@@ -8,7 +8,7 @@ from app.experiments.spread import Summary
 from app.experiments.subject_text import kept_workload
 from app.experiments.tables import label_of, scale_of
 from app.experiments.tune_objective import TURN, turn_s
-from app.experiments.tune_result import KEPT
+from app.experiments.tune_result import KEPT, is_before
 from app.result_points import CellTexts, point_of, short_of, short_of_values
 from widgets.experiments.result_sheet import Axis, Chart, Line, Plot, Point, Standing
 
@@ -17,8 +17,9 @@ _KEYS = ("goodput_req_s", TURN.key, "total_tok_s", "user_tok_s", "ttft_s")
 _MOST_PLOTS = 3
 _NOTE = (
     "Configurations in the order in which they were tried, medians of their runs, bars their "
-    "spread, ±. Filled: kept; outlined: dropped. The line is what was best so far."
+    "spread, ±. Filled: kept, and the settings before; outlined: dropped."
 )
+_LINE_NOTE = "The line is what was best so far."
 
 
 def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
@@ -28,7 +29,7 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
         return []
     cells = [cell for _, cell in tried]
     best, answer_tok = _best_so_far(cells), _answer_tok(experiment)
-    plots = []
+    plots, has_line = [], False
     for key in _KEYS:
         measure = TURN if key == TURN.key else BY_FIGURE[key]
         shorts = [_short(cell, key, answer_tok) for cell in cells]
@@ -39,7 +40,8 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
         for number, (place, cell) in enumerate(tried):
             short = shorts[number]
             if short is not None:
-                standing: Standing = "" if cell.extra.get(KEPT) else "worse"
+                is_filled = cell.extra.get(KEPT) or is_before(cell)
+                standing: Standing = "" if is_filled else "worse"
                 points.append(
                     point_of(place, number + 1.0, short, factor, texts.of(place),
                              standing=standing)
@@ -50,16 +52,25 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
                 line.append(Point(tried[kept][0], number + 1.0, now.median * factor))
         if len(points) > 1:
             axis = Axis(label_of(measure), scale.unit, starts_at_zero=False)
+            has_line = has_line or len(line) > 1
+            # A line of one point is not seen, and so has no name.
+            best_name = "best so far" if len(line) > 1 else ""
             lines = (
-                Line("best so far", tuple(line), is_stepped=True, has_marks=False),
+                Line(best_name, tuple(line), is_stepped=True, has_marks=False),
                 Line("tried", tuple(points), is_joined=False),
             )
             plots.append(Plot(axis.title, Axis("Configuration", starts_at_zero=False), axis, lines))
-    return [Chart("path", "Path", tuple(plots[:_MOST_PLOTS]), note=_NOTE)] if plots else []
+    note = f"{_NOTE} {_LINE_NOTE}" if has_line else _NOTE
+    return [Chart("path", "Path", tuple(plots[:_MOST_PLOTS]), note=note)] if plots else []
 
 
 def outcome_of(experiment: Experiment, cell: Cell) -> str:
-    """What became of a configuration: ``best``, ``kept``, ``dropped``; empty before it was run."""
+    """What became of a configuration: ``best``, ``kept``, ``dropped``; empty before it was run.
+
+    Of the settings before, with which the best is compared, ``before``.
+    """
+    if is_before(cell):
+        return "before" if cell.runs else ""
     kept = cell.extra.get(KEPT)
     if kept is None:
         return "dropped" if cell.runs else ""

@@ -62,6 +62,7 @@ def conduct_on_own_engine(
     lines: Callable[[Experiment], Sequence[str]],
     *,
     as_json: bool,
+    as_object: Callable[[Experiment], object] | None = None,
 ) -> int:
     """Do ``work`` on an engine started for it, keeping in the history what comes out.
 
@@ -69,13 +70,18 @@ def conduct_on_own_engine(
         work: The experiment.
         lines: Its result for people.
         as_json: Print it as one JSON object instead.
+        as_object: What is printed so; the experiment itself by default.
 
     Returns:
         The exit status, see ``terminal.conduct``.
     """
     started = _Started()
     return conduct_with_history(
-        lambda reporter: started.do(work, reporter), lines, stop=started.stop, as_json=as_json
+        lambda reporter: started.do(work, reporter),
+        lines,
+        stop=started.stop,
+        as_json=as_json,
+        as_object=as_object,
     )
 
 
@@ -85,6 +91,7 @@ def conduct_with_history(
     *,
     stop: Callable[[], None],
     as_json: bool,
+    as_object: Callable[[Experiment], object] | None = None,
 ) -> int:
     """Do ``work``, which brings what it needs, keeping in the history what comes out.
 
@@ -93,6 +100,7 @@ def conduct_with_history(
         lines: Its result for people.
         stop: Makes ``work`` end soon; called from the main thread.
         as_json: Print it as one JSON object instead.
+        as_object: What is printed so; the experiment itself by default.
 
     Returns:
         The exit status, see ``terminal.conduct``.
@@ -103,7 +111,14 @@ def conduct_with_history(
 
     history = HistoryStore(own_folders().history)
     try:
-        return conduct(work, stop=stop, lines=lines, as_json=as_json, keep=history.keep)
+        return conduct(
+            work,
+            stop=stop,
+            lines=lines,
+            as_json=as_json,
+            as_object=as_object,
+            keep=history.keep,
+        )
     finally:
         _close(history)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Told in the help before anything else is imported; a test compares them with the goal's.
 PURPOSES = ("chat", "users", "batch")
 USUAL_BUDGET = 80
+USUAL_SECONDS = 1_200
 USUAL_MARGIN_MIB = 512
 USUAL_KV_FLOOR = "q8_0"
 # Where neither the option nor the workload says how many.
@@ -80,6 +81,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--budget", type=int, default=USUAL_BUDGET, metavar="RUNS",
         help="most runs (%(default)s by default); fewer where all is clear before",
     )  # fmt: skip
+    parser.add_argument(
+        "--seconds", type=float, default=USUAL_SECONDS, metavar="S",
+        help="no run begins after so long, %(default)s s (20 minutes) by default; 0 for no limit",
+    )  # fmt: skip
     add_workload_options(parser)
     add_plan_option(parser)
     add_result_options(parser)
@@ -89,13 +94,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.port_bench import PortBench  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
-    from app.experiments.tune_table import tune_lines  # noqa: PLC0415
+    from app.experiments.tune_files import refuse_files  # noqa: PLC0415
+    from app.experiments.tune_table import tune_lines, tune_object  # noqa: PLC0415
     from app.experiments.tune_words import planned_tune  # noqa: PLC0415
     from app.experiments.tuner import tune  # noqa: PLC0415
 
     try:
         config, goal = config_in(arguments), goal_in(arguments)
         goal.check()
+        refuse_files(config.model_path, goal.drafts)
     except SENTENCES as error:
         return said(error, as_json=arguments.json)
     if tell_plan(planned_tune(goal), arguments):
@@ -108,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
         work,
         lambda experiment: tune_lines(experiment, config, goal, explain=arguments.explain),
         as_json=arguments.json,
+        as_object=lambda experiment: tune_object(experiment, config),
     )
 
 
@@ -132,6 +140,7 @@ def goal_in(arguments: argparse.Namespace) -> TuneGoal:
         kept=_keys(arguments.keep),
         drafts=tuple(whole_path(path) for path in arguments.draft),
         measurements=arguments.budget,
+        seconds=arguments.seconds,
     )
 
 

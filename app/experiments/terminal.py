@@ -141,6 +141,7 @@ def conduct(
     stop: Callable[[], None],
     lines: Callable[[Experiment], Sequence[str]],
     as_json: bool = False,
+    as_object: Callable[[Experiment], object] | None = None,
     keep: Callable[[Experiment], None] | None = None,
     out: TextIO | None = None,
     err: TextIO | None = None,
@@ -155,6 +156,7 @@ def conduct(
         stop: Makes ``work`` end soon; called from the main thread.
         lines: The result for people.
         as_json: Print it as one JSON object instead, ``{"error": sentence}`` where there is none.
+        as_object: What is printed as JSON of what it ends with; that itself by default.
         keep: Writes an experiment down after each of its parts; None keeps nothing.
         out: Where the result goes; the standard output by default.
         err: Where progress and failures go; the error stream by default.
@@ -183,7 +185,10 @@ def conduct(
                 terminal.say(_WAYS_TO_STOP)
                 stop()
     terminal.clear()
-    return _finish(task, terminal, lines, as_json=as_json, out=out or sys.stdout)
+    shown = None
+    if as_json:
+        shown = as_object or _as_it_is
+    return _finish(task, terminal, lines, as_object=shown, out=out or sys.stdout)
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -239,12 +244,16 @@ class _Interrupts:
         self.count += 1
 
 
+def _as_it_is(experiment: Experiment) -> object:
+    return experiment
+
+
 def _finish(
     task: _Task,
     terminal: Terminal,
     lines: Callable[[Experiment], Sequence[str]],
     *,
-    as_json: bool,
+    as_object: Callable[[Experiment], object] | None,
     out: TextIO,
 ) -> int:
     error, experiment = task.error, task.result
@@ -252,15 +261,15 @@ def _finish(
         is_stop = isinstance(error, StoppedError)
         sentence = "Stopped before anything was measured." if is_stop else str(error)
         terminal.say(sentence)
-        if as_json:
+        if as_object:
             write_json({"error": sentence}, out)
         return STOPPED_STATUS if is_stop else 1
     if error is not None:
         raise error
     if experiment is None:
         return 1
-    if as_json:
-        write_json(experiment, out)
+    if as_object:
+        write_json(as_object(experiment), out)
     elif experiment.state is State.DONE or any(c.runs or c.extra for c in experiment.cells):
         out.write(printable("\n".join(lines(experiment))) + "\n")
     out.flush()

@@ -22,14 +22,14 @@ from engine_bridge.settings.spec_kinds import (
 
 _MTP = "draft-mtp"
 # Lengths by their key: what a draft holds, what must repeat for one, how sure a model must be.
-_LENGTHS: dict[str, tuple[str, tuple[Value, ...]]] = {
-    "ngram_size_m": ("Draft length", (8, 16, 32, 48, 64)),
-    "ngram_size_n": ("Match length", (3, 6, 12, 16)),
-    "ngram_mod_n_match": ("Table: match length", (16, 24, 32)),
-    "ngram_mod_n_min": ("Table: shortest draft", (8, 24, 48)),
-    "ngram_mod_n_max": ("Table: draft length", (32, 64, 96)),
-    "draft_n_max": ("Drafted tokens", (1, 2, 3, 4, 6, 8, 12, 16)),
-    "draft_p_min": ("Least confidence", (0.0, 0.4, 0.75)),
+_LENGTHS: dict[str, tuple[Value, ...]] = {
+    "ngram_size_m": (8, 16, 32, 48, 64),
+    "ngram_size_n": (3, 6, 12, 16),
+    "ngram_mod_n_match": (16, 24, 32),
+    "ngram_mod_n_min": (8, 24, 48),
+    "ngram_mod_n_max": (32, 64, 96),
+    "draft_n_max": (1, 2, 3, 4, 6, 8, 12, 16),
+    "draft_p_min": (0.0, 0.4, 0.75),
 }
 
 
@@ -86,9 +86,9 @@ def uses(config: EngineConfig, key: str) -> bool:
     return True
 
 
-def length_steps() -> list[tuple[str, str, Callable[[EngineConfig, Cell], list[dict[str, Value]]]]]:
-    """Title, key and options of each length; no options where the drafts do not use it."""
-    return [(title, key, _lengths(key, values)) for key, (title, values) in _LENGTHS.items()]
+def length_steps() -> list[tuple[str, Callable[[EngineConfig, Cell], list[dict[str, Value]]]]]:
+    """Key and options of each length; no options where the drafts do not use it."""
+    return [(key, _lengths(key, values)) for key, values in _LENGTHS.items()]
 
 
 def _lengths(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import msgspec
@@ -13,6 +14,8 @@ USUAL_MEASUREMENTS = 80
 """Runs that usually suffice for all steps; a tuner that needs less ends before."""
 LEAST_MEASUREMENTS = 4
 MOST_MEASUREMENTS = 2_000
+USUAL_SECONDS = 1_200.0
+"""20 minutes: the limit of whoever names none, where one is offered."""
 USUAL_MARGIN_BYTES = 512 * 2**20
 """Memory that stays free on every device, for what others need meanwhile."""
 VARIANTS = 16
@@ -43,6 +46,7 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         drafts: Paths of draft models that it may try.
         measurements: The most runs it may take, warm-ups apart.
         configurations: The most configurations it may measure; 0 for as many as the runs allow.
+        seconds: No run begins after so long, or that would not end by then; 0 for no limit.
         domain: Keys with the values to try, the only ones; empty for the tuner's own.
     """
 
@@ -56,6 +60,7 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drafts: tuple[str, ...] = ()
     measurements: int = USUAL_MEASUREMENTS
     configurations: int = 0
+    seconds: float = 0
     domain: dict[str, tuple[Value, ...]] = {}
 
     @property
@@ -92,6 +97,8 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         if self.configurations < 0:
             raise DomainError(f"Configurations must be 0 or more; got {self.configurations:,}.")
+        if not (math.isfinite(self.seconds) and self.seconds >= 0):
+            raise DomainError(f"The limit of seconds must be 0 or more; got {self.seconds:g}.")
         if self.margin_bytes < 0 or self.ctx_needed_tok < 0:
             raise DomainError("The memory margin and the context must be 0 or more.")
         self.run_workload.check()

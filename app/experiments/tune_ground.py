@@ -1,7 +1,8 @@
 """What is settled before anything is tried: context, slots of one person, and where layers lie.
 
-The context is what the work needs; all layers lie on the GPU where there is one. Whether that fits
-is the planner's word. Where memory is the limit, and only there, the KV cache is quantised, no
+The context stays where it fits and suffices, else it is what the work needs (``tune_context``); all
+layers lie on the GPU where there is one. Whether that fits is the planner's word. Where memory is
+the limit, and only there, the context is sized to the work and then the KV cache quantised, no
 coarser than allowed.
 """
 
@@ -10,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from app.experiments.runner import variant_of
-from app.experiments.tune_goal import KV_LADDER, VARIANTS, Purpose, TuneGoal
+from app.experiments.tune_context import ContextNeed
+from app.experiments.tune_goal import KV_LADDER, Purpose, TuneGoal
 from app.experiments.tune_trials import Trials
 from engine_bridge.settings.cache_type import CACHE_TYPES
-from engine_bridge.settings.config import EngineConfig, pad_context_tok
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import BY_KEY
 
@@ -42,19 +43,21 @@ class Ground:
 
 
 class Fitting:
-    """Makes configurations that fit: with a coarser KV cache where memory is the limit."""
+    """Makes configurations that fit: with less context or a coarser KV cache if memory is short."""
 
-    def __init__(self, trials: Trials, goal: TuneGoal) -> None:
+    def __init__(self, trials: Trials, goal: TuneGoal, need: ContextNeed) -> None:
         """Ask the rules and the planner through ``trials``."""
         self._trials = trials
         self._goal = goal
+        self._need = need
         self._may_quantise = not goal.domain and not set(_KV_KEYS) & set(goal.kept)
 
     def fitted(self, config: EngineConfig, asked: Collection[str] = ()) -> EngineConfig | None:
         """``config``, or the nearest to it that fits; None if there is none.
 
-        Where memory is the limit that is one with a coarser KV cache, and where a rule stands
-        against it one in which a setting gives way that was not asked for.
+        Where memory is the limit that is one with no more context than is needed, and then one
+        with a coarser KV cache; where a rule stands against it one in which a setting gives way
+        that was not asked for.
 
         Args:
             config: What is wanted.
@@ -65,7 +68,11 @@ class Fitting:
         """
         if not self._trials.reason(config):
             return config
-        others = self._coarser(config) if self._trials.is_misfit(config) else []
+        others: list[EngineConfig] = []
+        if self._trials.is_misfit(config):
+            sized = self._need.smaller(config)
+            others += [] if sized is None else [sized]
+            others += self._coarser(sized or config)
         others += self._yielding(config, asked)
         return next((other for other in others if not self._trials.reason(other)), None)
 
@@ -104,7 +111,13 @@ class Fitting:
 
 
 def ground_of(
-    start: EngineConfig, goal: TuneGoal, trials: Trials, fitting: Fitting, *, has_board: bool
+    start: EngineConfig,
+    goal: TuneGoal,
+    trials: Trials,
+    fitting: Fitting,
+    need: ContextNeed,
+    *,
+    has_board: bool,
 ) -> Ground:
     """Settle what is not for measuring to decide.
 
@@ -112,7 +125,8 @@ def ground_of(
         start: The settings to begin with.
         goal: What is asked for; one with a domain settles nothing.
         trials: Tells what fits.
-        fitting: Quantises the KV cache where memory is the limit.
+        fitting: Makes it smaller where memory is the limit.
+        need: The context that is needed.
         has_board: Whether layers can lie on a GPU.
 
     Raises:
@@ -122,41 +136,16 @@ def ground_of(
         reason = trials.reason(start)
         return Ground(None, problem=reason) if reason else Ground(start)
     notes: list[str] = []
-    config = _with_slots(_with_context(start, goal, notes), goal, notes)
+    config = _with_slots(need.settled(start), goal, notes)
     if has_board and "n_gpu_layers" not in goal.kept:
         config = _on_the_board(config, goal, fitting, notes)
     fitted = _shrunk(config, goal, fitting, notes)
     if fitted is None:
-        return Ground(None, tuple(notes), trials.reason(config))
-    return Ground(fitted, tuple(notes))
-
-
-def needed_ctx_tok(goal: TuneGoal) -> int:
-    """Context that each slot must have: the goal's, and what the longest conversation takes."""
-    kinds = [variant_of(goal.run_workload, number) for number in range(VARIANTS)]
-    longest_tok = max(kind.needed_ctx_tok() for kind in kinds)
-    return pad_context_tok(max(longest_tok, goal.ctx_needed_tok))
+        return Ground(None, tuple(notes), trials.reason(need.smaller(config) or config))
+    return Ground(fitted, (*need.notes(start, fitted), *notes))
 
 
 # --- Inside -----------------------------------------------------------------------------
-
-
-def _with_context(config: EngineConfig, goal: TuneGoal, notes: list[str]) -> EngineConfig:
-    if "ctx_per_slot_tok" in goal.kept:
-        return config
-    needed_tok = needed_ctx_tok(goal)
-    values: dict[str, object] = {"ctx_per_slot_tok": needed_tok}
-    if config.kv_unified and "ctx_total_tok" not in goal.kept:
-        values["ctx_total_tok"] = "auto"
-    if config.ctx_per_slot_tok != needed_tok:
-        why = "the longest conversation of the workload takes no more"
-        if goal.ctx_needed_tok and pad_context_tok(goal.ctx_needed_tok) == needed_tok:
-            why = "so much was asked for"
-        notes.append(
-            f"Context per slot: {needed_tok:,} tokens in place of {config.ctx_per_slot_tok:,}, for "
-            f"{why}. A context is sized to the work, not to the model's maximum."
-        )
-    return config.with_values(values)
 
 
 def _with_slots(config: EngineConfig, goal: TuneGoal, notes: list[str]) -> EngineConfig:
@@ -165,7 +154,8 @@ def _with_slots(config: EngineConfig, goal: TuneGoal, notes: list[str]) -> Engin
         return config
     who = "one person" if most == 1 else f"{most:,} users"
     notes.append(
-        f"Slots: {most} in place of {config.slots}. More than {who} can use would only take memory."
+        f"Parallel slots: {most} in place of {config.slots}. More than {who} can use would only "
+        "take memory."
     )
     return config.with_values({"slots": most})
 
@@ -237,7 +227,8 @@ def _smaller_notes(wanted: EngineConfig, fitted: EngineConfig) -> list[str]:
         )
     if fitted.slots != wanted.slots:
         notes.append(
-            f"Slots: {fitted.slots} in place of {wanted.slots} to begin with, for more do not fit."
+            f"Parallel slots: {fitted.slots} in place of {wanted.slots} to begin with, for more do "
+            "not fit."
         )
     return notes + _kv_notes(wanted, fitted)
 

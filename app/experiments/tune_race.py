@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from app.experiments.port import StoppedError
 from app.experiments.tune_judge import Judgement
-from app.experiments.tune_trials import Trials
+from app.experiments.tune_trials import SpentError, Trials
 from app.experiments.verdict import Outcome
 from engine_bridge.settings.config import EngineConfig
 
@@ -29,12 +29,14 @@ class Result:
         judgements: Every candidate that was measured beside the best so far, against it.
         refused: Candidates that the engine refused.
         stopped: Raised by whoever has told what the race came to; None unless the user stopped it.
+        is_cut: Whether the time was over, or the user stopped it, in the middle of a round.
     """
 
     winner: EngineConfig | None = None
     judgements: dict[EngineConfig, Judgement] = field(default_factory=dict)
     refused: list[EngineConfig] = field(default_factory=list)
     stopped: StoppedError | None = None
+    is_cut: bool = False
 
 
 def race(
@@ -69,8 +71,10 @@ class _Race:
     def run(self, most_rounds: int) -> Result:
         try:
             self._run(most_rounds)
-        except StoppedError as error:
-            self._result.stopped = error
+        except (SpentError, StoppedError) as error:
+            self._result.is_cut = True
+            self._result.stopped = error if isinstance(error, StoppedError) else None
+            self._take_out([one for one in self._alive if not self._trials.reason(one)])
             for config in self._alive:
                 self._judged(config)
         self._end()

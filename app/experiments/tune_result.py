@@ -11,6 +11,16 @@ KEPT = "kept"
 missing where it was never kept."""
 
 
+BEFORE = "These are the settings before."
+"""The first note of the cell of the settings that tuning began from, where they are not its ground:
+they are what the best is compared with, and no try of the tuner."""
+
+
+def is_before(cell: Cell) -> bool:
+    """Whether it holds the settings before, which were neither kept nor dropped."""
+    return cell.notes[:1] == (BEFORE,) and not cell.extra.get(KEPT)
+
+
 def best_cell(experiment: Experiment) -> Cell | None:
     """The cell that was kept last: the best so far; None where none was."""
     kept = [cell for cell in experiment.cells if cell.extra.get(KEPT)]

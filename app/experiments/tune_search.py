@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.experiments.tune_drafts import both_kinds
+from app.experiments.tune_fates import Fates
 from app.experiments.tune_goal import TuneGoal
 from app.experiments.tune_ground import Fitting
 from app.experiments.tune_judge import Judgement
@@ -45,6 +46,7 @@ class Search:
 
     Attributes:
         best: The best so far.
+        fates: What became of each step.
     """
 
     def __init__(
@@ -63,32 +65,58 @@ class Search:
         self._goal = goal
         self._objective = objective
         self.best = ground
-        self._label = ""
+        self.fates = Fates()
+        self._label = self._name = ""
         self._barred = barred
         # The last gain of each option, by its settings, and those that may be gains.
         self._gains: dict[tuple[tuple[str, Value], ...], float] = {}
         self._promising: dict[str, dict[str, Value]] = {}
         # The best drafts that gain, by whether a model makes them.
         self._drafts: dict[bool, EngineConfig] = {}
-        self._titles: dict[str, bool | None] = {}  # of steps: gained, or tried, or None untried
+        self._begun: dict[str, int] = {}  # numbers of the steps that were raced, by name
 
     # --- Steps --------------------------------------------------------------------------
 
-    def take_step(self, step: Step, label: str) -> None:
+    @property
+    def reserve(self) -> int:
+        """Runs that steps leave for what comes after them."""
+        return self._trials.budget // _RESERVE_PART
+
+    def take_step(self, step: Step) -> None:
         """Race the options of ``step`` and keep the best.
 
         Raises:
             StoppedError: If the user stopped the experiment.
             PortError: If the engine can go on with none.
         """
-        self._label = label
-        reserve = self._goal.measurements // _RESERVE_PART
+        if not self.applies(step):
+            return
+        self._name = step.name
         if step.is_ladder and self._place(step) is not None:
-            self._climb(step, reserve)
+            self._climb(step)
         else:
-            self._race(step.title, self._candidates(step), _STEP_ROUNDS, reserve)
+            self._race_step(step, self._candidates(step))
 
-    def _climb(self, step: Step, reserve: int) -> None:
+    def applies(self, step: Step) -> bool:
+        """Whether it has any option for the best: lengths of drafts have none without them."""
+        return bool(step.options(self.best, self._trials.cell(self.best)))
+
+    def _race_step(self, step: Step, candidates: Sequence[EngineConfig]) -> EngineConfig | None:
+        """Race candidates of a step; the winner or None. What became of the step is noted."""
+        candidates = self._trials.within_limit(candidates)
+        if not candidates:
+            self.fates.had_nothing(step.name)
+            return None
+        reserve = self.reserve
+        needed, left = len(candidates) + 1, self._trials.left - reserve
+        if left < needed:
+            is_time = self._trials.is_short_of_time
+            self.fates.was_short(step.name, needed, left, is_time=is_time)
+            return None
+        self._label = f"Step {self._begun.setdefault(step.name, len(self._begun) + 1)}: {step.name}"
+        return self._race(step.title, candidates, min(_STEP_ROUNDS, left // needed))
+
+    def _climb(self, step: Step) -> None:
         """Go on along the options while that pays, to the side that pays first.
 
         Two ahead are tried together: one step alone may be too small to be told.
@@ -106,7 +134,7 @@ class Search:
                     if config is None:
                         break
                     near[config] = direction
-            winner = self._race(step.title, tuple(near), _STEP_ROUNDS, reserve)
+            winner = self._race_step(step, tuple(near))
             if winner is None:
                 return
             directions = (near[winner],) if len(directions) > 1 else directions
@@ -144,36 +172,29 @@ class Search:
             return None
         return config if self._trials.may_try(config) else None
 
-    def titles(self, *, has_gained: bool | None) -> tuple[str, ...]:
-        """Steps that gained something, or did not, or (None) had no run left."""
-        return tuple(
-            title
-            for title, gained in self._titles.items()
-            if gained is has_gained and title not in (_AGAIN, _UNDECIDED)
-        )
-
     # --- A race -------------------------------------------------------------------------
 
     def _race(
-        self, title: str, candidates: Sequence[EngineConfig], most_rounds: int, reserve: int = 0
+        self, title: str, candidates: Sequence[EngineConfig], rounds: int
     ) -> EngineConfig | None:
         """Race ``candidates``; the winner, which is the best from now on, or None."""
-        candidates = self._trials.within_limit(candidates)
-        if not candidates:
-            return None
-        rounds = min(most_rounds, (self._trials.left - reserve) // (len(candidates) + 1))
-        if rounds < 1:
-            self._titles.setdefault(title, None)
-            return None
         before = self.best
         self._trials.announce(self._label)
         result = race(self._trials, before, candidates, rounds)
         self._tell(title, before, candidates, result)
-        self._titles[title] = result.winner is not None or bool(self._titles.get(title))
+        self._note_fate(title, len(candidates) + 1, result)
         self._move_to(result.winner)
         if result.stopped is not None:
             raise result.stopped
         return result.winner
+
+    def _note_fate(self, title: str, needed: int, result: Result) -> None:
+        if title == _AGAIN:
+            return
+        if result.judgements or result.refused:
+            self.fates.tried(self._name, has_gained=result.winner is not None)
+        elif result.stopped is None:  # the time was over before anything was seen
+            self.fates.was_short(self._name, needed, 0, is_time=True)
 
     def _move_to(self, winner: EngineConfig | None) -> None:
         if winner is not None:
@@ -206,8 +227,9 @@ class Search:
                     is_cut=result.stopped is not None,
                 )
                 self._trials.note(config, note)
-            elif result.stopped is not None and self._trials.cell(config).runs:
-                self._trials.note(config, cut_note(title, before, config))
+            elif result.is_cut and self._trials.cell(config).runs:
+                by_user = result.stopped is not None
+                self._trials.note(config, cut_note(title, before, config, by_user=by_user))
 
     def _learn(
         self,
@@ -239,10 +261,11 @@ class Search:
         self._label = "A second look at what is near the best"
         while self._trials.left >= 4:
             near = self._near(steps)
-            most = min(_MOST_AT_ONCE, self._trials.left // 2 - 1)
-            if not near or most < 1:
+            left = self._trials.left
+            near = self._trials.within_limit(near[: max(0, min(_MOST_AT_ONCE, left // 2 - 1))])
+            if not near:
                 return
-            self._race(_AGAIN, near[:most], _STEP_ROUNDS)
+            self._race(_AGAIN, near, min(_STEP_ROUNDS, left // (len(near) + 1)))
 
     def _near(self, steps: Sequence[Step]) -> list[EngineConfig]:
         """Neighbours that were not measured beside the best, the likeliest first."""
@@ -296,7 +319,9 @@ class Search:
             PortError: If the engine can go on with none.
         """
         self._trials.announce("What is not decided yet")
-        confirming = _CONFIRMING if self._goal.measurements >= 6 * _CONFIRMING else 0
+        # In a limited time runs are fewer, and yet it should be told what came of them.
+        least = (3 if self._goal.seconds else 6) * _CONFIRMING
+        confirming = _CONFIRMING if self._trials.budget >= least else 0
         raced: dict[EngineConfig, None] = {}
         while (left := self._trials.left - confirming) >= 2:
             open_ones = self._open()[: min(_MOST_UNDECIDED, left - 1)]

@@ -69,6 +69,11 @@ class Step:
     options: Callable[[EngineConfig, Cell], Sequence[Option]]
     is_ladder: bool = False
 
+    @property
+    def name(self) -> str:
+        """Its title with its keys, as settings are called everywhere: ``Drafts (spec_types)``."""
+        return f"{self.title} ({', '.join(self.keys)})"
+
 
 def steps_of(
     goal: TuneGoal, model: ModelFacts | None, *, has_board: bool, cores: Cores | None = None
@@ -116,29 +121,29 @@ def _own_steps(
 ) -> list[Step]:
     steps = []
     if goal.purpose is not Purpose.CHAT:
-        steps.append(Step("Slots", ("slots",), _slots(goal.users), is_ladder=True))
+        steps.append(_step("slots", _slots(goal.users), is_ladder=True))
     if not has_board:  # a GPU's work does not wait for cores
         steps += [
-            Step("Threads, decode", ("threads",), _threads("threads", cores)),
-            Step("Threads, prefill", ("threads_batch",), _threads("threads_batch", cores)),
+            _step("threads", _threads("threads", cores)),
+            _step("threads_batch", _threads("threads_batch", cores)),
         ]
     if goal.users > 1:
-        steps.append(Step("Batch", ("batch_tok",), _batches, is_ladder=True))
-    steps.append(Step("Micro-batch", ("ubatch_tok",), _micro_batches(goal), is_ladder=True))
+        steps.append(_step("batch_tok", _batches, is_ladder=True))
+    steps.append(_step("ubatch_tok", _micro_batches(goal), is_ladder=True))
     if goal.users > 1:
-        steps.append(Step("Prefill chunk", ("prefill_chunk_tok",), _chunks))
-    steps.append(Step("Flash attention", ("flash_attn",), _flash))
+        steps.append(_step("prefill_chunk_tok", _chunks))
+    steps.append(_step("flash_attn", _flash))
     steps.append(
-        Step(
-            "Drafts",
-            ("spec_types",),
-            lambda best, _: draft_options(best, model, goal.drafts, goal.kept),
-        )
+        _step("spec_types", lambda best, _: draft_options(best, model, goal.drafts, goal.kept))
     )
-    return [
-        *steps,
-        *(Step(title, (key,), options, is_ladder=True) for title, key, options in length_steps()),
-    ]
+    return [*steps, *(_step(key, options, is_ladder=True) for key, options in length_steps())]
+
+
+def _step(
+    key: str, options: Callable[[EngineConfig, Cell], Sequence[Option]], *, is_ladder: bool = False
+) -> Step:
+    """A step called as the setting is in the tune column."""
+    return Step(BY_KEY[key].label, (key,), options, is_ladder)
 
 
 def _slots(users: int) -> Callable[[EngineConfig, Cell], list[Option]]:

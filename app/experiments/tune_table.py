@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE
 from app.experiments.tables import definition_lines, subject_lines, wrapped
 from app.experiments.tune_goal import TuneGoal
 from app.experiments.tune_objective import ANSWERED, Level, objective_of
-from app.experiments.tune_result import KEPT, best_cell, changes_between, config_of
+from app.experiments.tune_result import KEPT, best_cell, changes_between, config_of, is_before
 from app.experiments.tune_words import purpose_words
 from app.export.targets import TARGETS
 from app.planning import PlanAnswer, PlanningError, plan_in_throwaway_process
@@ -52,6 +54,33 @@ def tune_lines(
     return lines
 
 
+def tune_object(
+    experiment: Experiment,
+    start: EngineConfig,
+    *,
+    plan: Callable[[EngineConfig], PlanAnswer] = plan_in_throwaway_process,
+) -> dict[str, object]:
+    """A tuning for other programs: the experiment, and how llama-server runs with the best.
+
+    Args:
+        experiment: Finished, stopped or failed.
+        start: The settings before.
+        plan: Plans the best, for what its command line leaves to the engine.
+
+    Returns:
+        The fields of the experiment and ``command_line``, which is empty where there is none;
+        ``command_line_note`` says why then.
+    """
+    best, text, why_not = best_cell(experiment), "", ""
+    if best is None:
+        why_not = "Nothing was measured that could be the best."
+    else:
+        text, notes = _written(config_of(best, start.model_path), plan)
+        why_not = "" if text else " ".join(notes)
+    built: dict[str, object] = msgspec.to_builtins(experiment)
+    return built | {"command_line": text, "command_line_note": why_not}
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -59,7 +88,7 @@ def _tries(cells: Sequence[Cell]) -> list[str]:
     """Each sentence once, in the order in which configurations were tried."""
     lines: list[str] = []
     for cell in cells:
-        mark = "+ " if cell.extra.get(KEPT) else "- "
+        mark = "+ " if cell.extra.get(KEPT) else "  " if is_before(cell) else "- "
         for note in cell.notes:
             lines += wrapped(note, mark=mark)
     return lines
@@ -79,14 +108,20 @@ def _changes(start: EngineConfig, best: EngineConfig) -> list[str]:
 
 
 def _command(config: EngineConfig, plan: Callable[[EngineConfig], PlanAnswer]) -> list[str]:
+    text, why_not = _written(config, plan)
+    return ["Command line:", text] if text else list(why_not)
+
+
+def _written(
+    config: EngineConfig, plan: Callable[[EngineConfig], PlanAnswer]
+) -> tuple[str, Sequence[str]]:
+    """The command line of llama-server; empty with sentences why there is none."""
     try:
         answer = plan(config)
     except PlanningError as error:
-        return [f"Its command line could not be written: {error}"]
+        return "", [f"Its command line could not be written: {error}"]
     export = TARGETS[_TARGET](config, answer.plan.effective, answer.model)
-    if not export.text:
-        return list(export.notes)
-    return ["Command line:", export.text]
+    return export.text, export.notes
 
 
 def _explained(goal: TuneGoal) -> list[str]:

@@ -5,6 +5,7 @@ Every run is handed on as soon as it has ended, so that a crash loses none.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -27,7 +28,7 @@ _MOST_DEATHS = 3
 
 
 class SpentError(Exception):
-    """No run, or no other configuration, is left of the budget."""
+    """Fewer runs than are needed are left of the budget, or no time is."""
 
 
 class Trials:
@@ -71,14 +72,36 @@ class Trials:
         self._misfits: set[EngineConfig] = set()
         self._by_round: list[dict[EngineConfig, float | None]] = []
         self._used = self._kept = self._deaths = 0
+        self._first_run_s = self._begun_s
+        # What was told last: neither the share nor the end is taken back.
+        self._share, self._end_s = 0.0, math.inf
         self._doing = "Looking at the settings"
 
     # --- What is known ------------------------------------------------------------------
 
     @property
     def left(self) -> int:
-        """Runs that may still be taken."""
-        return self._goal.measurements - self._used
+        """Runs that may still be taken and, if as long as those before, will end in time."""
+        left = self._goal.measurements - self._used
+        # Where it begins is measured in any case: without it there is nothing to tell.
+        if not self._goal.seconds or not self._kept:
+            return left
+        return min(left, max(0, int(self._left_s / self._run_s)))
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._begun_s
+
+    @property
+    def budget(self) -> int:
+        """Runs in total, as far as can be told by now."""
+        return self._used + self.left
+
+    @property
+    def is_short_of_time(self) -> bool:
+        """Whether time, not the number of runs, is what will end it."""
+        return self.left < self._goal.measurements - self._used
 
     @property
     def used(self) -> int:
@@ -152,7 +175,8 @@ class Trials:
             Those that were measured; the others were refused, and their cells say why.
 
         Raises:
-            SpentError: If fewer runs are left than configurations; nothing was measured.
+            SpentError: If fewer runs are left than configurations, and nothing was measured; or if
+                the time was over before all of them were.
             StoppedError: If the user stopped the experiment.
             PortError: If the engine can go on with none.
         """
@@ -164,7 +188,7 @@ class Trials:
         variant = 0
         if any(config.spec_types for config in configs):
             variant = max(len(self.cell(config).runs) for config in configs) % VARIANTS
-        return tuple(config for config in configs if self._measure(config, variant))
+        return tuple(config for config in configs if self._in_time(config, variant))
 
     def note(self, config: EngineConfig, *sentences: str, skipped: str = "") -> None:
         """Add what is said of ``config``; ``skipped`` is why it was not measured."""
@@ -202,7 +226,24 @@ class Trials:
 
     # --- Inside -------------------------------------------------------------------------
 
+    @property
+    def _left_s(self) -> float:
+        """Seconds until the limit."""
+        return self._begun_s + self._goal.seconds - self._clock()
+
+    @property
+    def _run_s(self) -> float:
+        """Seconds that a run took, with its load, in the mean."""
+        return max(1e-9, (self._clock() - self._first_run_s) / max(1, self._used))
+
+    def _in_time(self, config: EngineConfig, variant: int) -> bool:
+        if self._goal.seconds and self._kept and self._left_s <= 0:
+            raise SpentError
+        return self._measure(config, variant)
+
     def _measure(self, config: EngineConfig, variant: int) -> bool:
+        if not self._used:
+            self._first_run_s = self._clock()
         self._tell()
         try:
             figures = self._bench.measure(config, variant)
@@ -235,8 +276,16 @@ class Trials:
         self.rounds.note(config, self._objective.scores(figures), max(1, asked), disturbed)
 
     def _tell(self) -> None:
+        now_s = self._clock()
         share = self._used / self._goal.measurements
+        if self._goal.seconds:
+            share = max(share, (now_s - self._begun_s) / self._goal.seconds)
+        self._share = min(1.0, max(share, self._share))
         left_s = None
         if self._used:
-            left_s = (self._clock() - self._begun_s) / self._used * self.left
-        self._reporter.progressed(min(1.0, share), self._doing, left_s)
+            left_s = self._run_s * (self._goal.measurements - self._used)
+            if self._goal.seconds:
+                left_s = min(left_s, self._left_s)
+            self._end_s = min(self._end_s, now_s + left_s)
+            left_s = max(0.0, self._end_s - now_s)
+        self._reporter.progressed(self._share, self._doing, left_s)

@@ -11,6 +11,7 @@ from app.experiments.measures import Measure
 from app.experiments.planned import Planned, work_words
 from app.experiments.spread import LEAST_RUNS
 from app.experiments.tables import value_text
+from app.experiments.terminal import duration_text
 from app.experiments.tune_goal import Purpose, TuneGoal
 from app.experiments.tune_judge import Judgement
 from app.experiments.tune_objective import Objective
@@ -90,9 +91,10 @@ def try_note(
     )
 
 
-def cut_note(title: str, before: EngineConfig, after: EngineConfig) -> str:
-    """A try that was stopped before it could be compared."""
-    return f"{title}: tried {change_words(before, after)}. You stopped it before it was compared."
+def cut_note(title: str, before: EngineConfig, after: EngineConfig, *, by_user: bool) -> str:
+    """A try that ended before it could be compared: the user stopped it, or the time was over."""
+    why = "You stopped it" if by_user else "The time was over"
+    return f"{title}: tried {change_words(before, after)}. {why} before it was compared."
 
 
 def refusal_note(title: str, before: EngineConfig, after: EngineConfig, reason: str) -> str:
@@ -109,8 +111,8 @@ def conclusion_of(
     values: Mapping[EngineConfig, Sequence[float | None]],
     pairs: tuple[Sequence[float | None], Sequence[float | None]],
     counts: tuple[int, int],
-    lost: Sequence[str] = (),
-    untried: Sequence[str] = (),
+    spent_s: float = 0,
+    fates: Sequence[str] = (),
     is_stopped: bool = False,
 ) -> tuple[str, ...]:
     """The whole in sentences.
@@ -123,23 +125,25 @@ def conclusion_of(
         values: The figure that is told, by configuration and run.
         pairs: That figure of the start and of the best, in rounds that measured both.
         counts: Runs, and configurations, that were measured.
-        lost: Steps that brought nothing.
-        untried: Steps for which no run was left.
+        spent_s: Seconds that it took.
+        fates: Sentences on steps that brought nothing, or were not tried.
         is_stopped: Whether the user stopped it.
     """
     sentences = ["Stopped by you; these are the best settings until then."] if is_stopped else []
     sentences.append(_best_words(goal, start, best))
-    sentences += _result_words(objective.measure, values.get(best, ()))
+    both = [
+        (one, other)
+        for one, other in zip(*pairs, strict=True)
+        if one is not None and other is not None
+    ]
+    apart = [[one for one in values.get(config, ()) if one is not None] for config in (start, best)]
+    if start == best or not all(apart):
+        sentences += _result_words(objective.measure, values.get(best, ()))
+    else:
+        sentences.append(_change_words(objective.measure, apart, both))
     sentences += _gain_words(objective.measure, start, best, pairs)
-    runs, configs = counts
-    sentences.append(
-        f"{runs} of at most {goal.measurements} runs were taken, on {configs} configurations."
-    )
-    if lost:
-        sentences.append(f"Tried without a clear gain: {', '.join(lost)}.")
-    if untried:
-        names = ", ".join(untried)
-        sentences.append(f"Not tried, for no run was left: {names}. A larger budget reaches them.")
+    sentences.append(_taken_words(goal, counts, spent_s))
+    sentences += fates
     if goal.kept:
         labels = ", ".join(BY_KEY[key].label for key in goal.kept if key in BY_KEY)
         sentences.append(f"Not touched, as you asked: {labels}.")
@@ -149,9 +153,10 @@ def conclusion_of(
 def planned_tune(goal: TuneGoal) -> Planned:
     """What a tuning is going to do, at most."""
     workload = goal.run_workload
+    limit = f" within {duration_text(goal.seconds)}" if goal.seconds else ""
     return Planned(
-        f"Planned: at most {goal.measurements} runs of {work_words(workload)}, each after a short "
-        f"warm-up, to tune for {purpose_words(goal)}; fewer where all is clear before.",
+        f"Planned: at most {goal.measurements} runs{limit} of {work_words(workload)}, each after a "
+        f"short warm-up, to tune for {purpose_words(goal)}; fewer where all is clear before.",
         goal.measurements,
         goal.measurements * workload.requests,
     )
@@ -176,6 +181,39 @@ def _result_words(measure: Measure, values: Sequence[float | None]) -> list[str]
     return [f"{label}: {value_text(measure, median(known))} ({runs})."]
 
 
+def _change_words(
+    measure: Measure, apart: Sequence[Sequence[float]], both: Sequence[tuple[float, float]]
+) -> str:
+    """Before and after: ``Time of a typical turn: 4.2 s before → 3.1 s (−26 %, …)``.
+
+    Args:
+        measure: What is told.
+        apart: All its values before, and of the best; one of each at least.
+        both: Those of runs side by side, which go before where there are any.
+    """
+    sides = list(zip(*both, strict=True)) if both else apart
+    before, after = (median(side) for side in sides)
+    label = measure.label[:1].upper() + measure.label[1:]
+    change = ""
+    if before > 0:
+        share = after / before - 1
+        change = f"{'+' if share >= 0 else '−'}{_percent(abs(share))}, "
+    of = "1 pair of runs" if len(both) == 1 else f"medians of {len(both)} pairs of runs"
+    if not both:
+        of = f"medians of {len(apart[0])} and {len(apart[1])} runs, not side by side"
+    texts = f"{value_text(measure, before)} before → {value_text(measure, after)}"
+    return f"{label}: {texts} ({change}{of})."
+
+
+def _taken_words(goal: TuneGoal, counts: tuple[int, int], spent_s: float) -> str:
+    runs, configs = counts
+    on = "1 configuration" if configs == 1 else f"{configs} configurations"
+    taken = f"{runs} of at most {goal.measurements} runs were taken, on {on}"
+    if not goal.seconds:
+        return f"{taken}."
+    return f"{taken}, in {duration_text(spent_s)} of at most {duration_text(goal.seconds)}."
+
+
 def _gain_words(
     measure: Measure,
     start: EngineConfig,
@@ -188,8 +226,8 @@ def _gain_words(
     both = [pair for pair in zip(before, after, strict=True) if None not in pair]
     if len(both) < LEAST_RUNS:
         return [
-            "How much that is against the settings before was not measured often enough to be told "
-            "with an interval."
+            f"That difference has no interval: it takes {LEAST_RUNS} pairs of runs side by side; "
+            f"there {'is' if len(both) == 1 else 'are'} {len(both) or 'none'}."
         ]
     verdict = verdict_of_pairs(before, after, measure, ("the settings before", "the best")).sentence
     return [verdict[:1].upper() + verdict[1:]]

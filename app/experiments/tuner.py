@@ -16,11 +16,13 @@ from app.experiments.keys import begun_at, new_key
 from app.experiments.port import PortError, StoppedError
 from app.experiments.reporter import Reporter
 from app.experiments.tune_bench import TuneBench
+from app.experiments.tune_context import ContextNeed
 from app.experiments.tune_goal import TuneGoal
 from app.experiments.tune_ground import Fitting, ground_of
 from app.experiments.tune_objective import objective_of
+from app.experiments.tune_result import BEFORE
 from app.experiments.tune_search import Search
-from app.experiments.tune_steps import Cores, steps_of
+from app.experiments.tune_steps import Cores, Step, steps_of
 from app.experiments.tune_trials import SpentError, Trials
 from app.experiments.tune_words import conclusion_of, purpose_words
 from app.experiments.workload_file import kept_json
@@ -85,8 +87,10 @@ class _Tuning:
         self._trials = Trials(
             bench, goal, self._objective, reporter, _begun(goal, subject), clock=clock
         )
-        self._fitting = Fitting(self._trials, goal)
+        self._need = ContextNeed(goal, bench.model)
+        self._fitting = Fitting(self._trials, goal, self._need)
         self._search: Search | None = None
+        self._steps: tuple[Step, ...] = ()
 
     def run(self) -> Experiment:
         try:
@@ -102,7 +106,7 @@ class _Tuning:
         trials, goal = self._trials, self._goal
         trials.announce("Planning what fits")
         ground = ground_of(
-            self._start, goal, trials, self._fitting, has_board=self._bench.has_board
+            self._start, goal, trials, self._fitting, self._need, has_board=self._bench.has_board
         )
         if ground.config is None:
             trials.note(self._start, *ground.notes, skipped=ground.problem)
@@ -121,8 +125,9 @@ class _Tuning:
         steps = steps_of(
             goal, self._bench.model, has_board=self._bench.has_board, cores=self._cores
         )
-        for number, step in enumerate(steps, start=1):
-            search.take_step(step, f"Step {number} of {len(steps)}, {step.title}")
+        self._steps = steps
+        for step in steps:
+            search.take_step(step)
         search.look_around(steps)
         search.settle()
         self._confirm(search.best)
@@ -134,15 +139,18 @@ class _Tuning:
         together = [ground]
         if self._start != ground:
             if reason := trials.reason(self._start):
-                trials.note(self._start, "These are the settings before.", skipped=reason)
+                trials.note(self._start, BEFORE, skipped=reason)
             elif trials.may_try(self._start):
-                trials.note(self._start, "These are the settings before.")
+                trials.note(self._start, BEFORE)
                 together = [self._start, ground]
         trials.note(ground, *(notes or ("These are the settings to begin with.",)))
         trials.announce("The settings to begin with")
         # Alone it would be compared with nothing.
         for number in range(_BEGINNING_ROUNDS if len(together) > 1 else 1):
-            measured = trials.run_round(together if number % 2 == 0 else together[::-1])
+            try:
+                measured = trials.run_round(together if number % 2 == 0 else together[::-1])
+            except SpentError:
+                break
             if ground not in measured:
                 return trials.cell(ground).skipped or trials.reason(ground)
             if not number:  # whoever stops now has it as the best so far
@@ -182,10 +190,19 @@ class _Tuning:
             conclusion = conclusion_of(
                 goal, self._objective, self._start, search.best, values=values,
                 pairs=self._pairs(self._start, search.best),
-                counts=(trials.used, len(trials.measured)), lost=search.titles(has_gained=False),
-                untried=search.titles(has_gained=None), is_stopped=state is State.STOPPED,
+                counts=(trials.used, len(trials.measured)), spent_s=trials.spent_s,
+                fates=search.fates.sentences(goal, search.reserve, self._unreached(search)),
+                is_stopped=state is State.STOPPED,
             )  # fmt: skip
         return trials.hand_on(state, conclusion, failure)
+
+    def _unreached(self, search: Search) -> list[str]:
+        """Names of the steps that nobody came to, of those that would have something to try."""
+        return [
+            step.name
+            for step in self._steps
+            if search.fates.of(step.name) is None and search.applies(step)
+        ]
 
 
 def _begun(goal: TuneGoal, subject: Subject) -> Experiment:

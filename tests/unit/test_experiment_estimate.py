@@ -58,3 +58,15 @@ def test_that_the_sentence_says_the_whole_or_what_is_missing() -> None:
         "2 runs; nothing was measured of this model yet."
     )
     assert estimate_words(None, ENGINE) == ""
+
+
+def test_that_the_smaller_of_runs_and_limit_is_told() -> None:
+    whole = estimate_words(Work(((WORK, 6),), is_most=True), ENGINE)
+    roomy = estimate_words(Work(((WORK, 6),), is_most=True, most_s=86_400.0), ENGINE)
+    assert roomy == whole
+    short = estimate_words(Work(((WORK, 6_000),), is_most=True, most_s=600.0), ENGINE)
+    assert short == "At most about 10 min, for no run begins after it."
+    fresh = Engine(None, ENGINE.settings, 1)
+    assert estimate_words(Work(((WORK, 9),), is_most=True, most_s=600.0), fresh).startswith(
+        "At most 9 runs within 10 min;"
+    )

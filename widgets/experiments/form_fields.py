@@ -164,6 +164,8 @@ FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec("recall", "Recall test", ("quality",), shape=Shape.SWITCH,
               hint="Facts told in a long text are asked for; takes minutes more."),
     FieldSpec("measurements", "Most runs", ("tune",), hint="It ends earlier once it is done."),
+    FieldSpec("minutes_tune", "Most minutes", ("tune",), unit="min",
+              hint="No run begins after them; 0 for no limit."),
 )  # fmt: skip
 """All fields, in the order in which they stand."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.experiments import cli_tune
+from app.experiments import cli_tune, tune_files
 from app.experiments.tune_goal import Purpose, TuneGoal
 
 
@@ -27,6 +27,8 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("an engine would have been started")
 
     monkeypatch.setattr(cli_tune, "conduct_on_own_engine", conduct)
+    # Words alone are looked at here; files are in test_tune_files.
+    monkeypatch.setattr(tune_files, "refuse_files", lambda *_: None)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,8 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--kv-floor", "q9"], "The KV floor is one of f16"),
         (["--users", "3"], "Chat is tuned for one person; got 3."),
         (["--for", "users", "--users", "0"], "Users must be 1 or more"),
+        (["--seconds", "-1"], "The limit of seconds must be 0 or more; got -1."),
+        (["--seconds", "nan"], "The limit of seconds must be 0 or more; got nan."),
         (["--margin", "-1"], "must be 0 or more"),
         (["--context", "-1"], "must be 0 or more"),
         (["--keep", "slotz"], "There is no setting 'slotz'."),
@@ -57,13 +61,25 @@ def test_that_words_become_a_goal() -> None:
     goal = goal_of(
         "--for", "users", "--users", "6", "--ttft", "2", "--tpot", "0.2", "--context", "3000",
         "--margin", "100", "--kv-floor", "q4_0", "--keep", "threads,slots", "--keep", "threads",
-        "--draft", "d.gguf", "--budget", "33",
+        "--draft", "d.gguf", "--budget", "33", "--seconds", "90",
     )  # fmt: skip
     assert goal.purpose is Purpose.USERS
     assert (goal.workload.ttft_slo_s, goal.workload.tpot_slo_s) == (2.0, 0.2)
     assert (goal.users, goal.ctx_needed_tok, goal.margin_bytes) == (6, 3000, 100 << 20)
     assert (goal.kv_floor, goal.kept, goal.measurements) == ("q4_0", ("threads", "slots"), 33)
+    assert goal.seconds == 90
     assert goal.drafts == (str(Path("d.gguf").absolute()),)
+
+
+def test_that_twenty_minutes_are_the_limit_unless_another_or_none_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert goal_of().seconds == 1_200
+    assert goal_of("--seconds", "0").seconds == 0
+    assert cli_tune.run(parsed("--plan")) == 0
+    assert "at most 80 runs within 20 min of" in " ".join(capsys.readouterr().out.split())
+    assert cli_tune.run(parsed("--plan", "--seconds", "0")) == 0
+    assert "at most 80 runs of" in " ".join(capsys.readouterr().out.split())
 
 
 def test_that_users_are_what_the_purpose_or_the_workload_says() -> None:

@@ -45,13 +45,14 @@ class _Conducted:
         *,
         stop: Callable[[], None] = lambda: None,
         as_json: bool = False,
+        as_object: Callable[[Experiment], object] | None = None,
         keep: Callable[[Experiment], None] | None = None,
     ) -> None:
         out, err = io.StringIO(), io.StringIO()
         self.left: list[int] = []
         self.status = conduct(
             work, stop=stop, lines=lambda found: [found.title, "a table"], as_json=as_json,
-            keep=keep, out=out, err=err, leave=self.left.append,
+            as_object=as_object, keep=keep, out=out, err=err, leave=self.left.append,
         )  # fmt: skip
         self.out, self.err = out.getvalue(), err.getvalue()
 
@@ -70,6 +71,15 @@ def test_that_a_result_is_one_json_object() -> None:
     assert msgspec.json.decode(done.out, type=Experiment) == experiment()
     assert len(done.out.splitlines()) == 1
     assert json.loads(done.out)["kind"] == "bench"
+
+
+def test_that_json_may_have_more_than_the_experiment() -> None:
+    def told(found: Experiment) -> object:
+        return {"key": found.key, "command_line": "llama-server"}
+
+    done = _Conducted(lambda _: experiment(), as_json=True, as_object=told)
+    assert json.loads(done.out) == {"key": experiment().key, "command_line": "llama-server"}
+    assert "a table" in _Conducted(lambda _: experiment(), as_object=told).out
 
 
 def test_that_a_failure_in_the_middle_is_told_below_what_was_measured() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from app.experiments.cli_tune import PURPOSES, USUAL_BUDGET, USUAL_KV_FLOOR, USUAL_MARGIN_MIB
+from app.experiments.cli_tune import USUAL_SECONDS as CLI_SECONDS
 from app.experiments.experiment import Cell
 from app.experiments.tune_drafts import both_kinds, kind_of_file, uses
 from app.experiments.tune_goal import (
     KV_LADDER,
     USUAL_MARGIN_BYTES,
     USUAL_MEASUREMENTS,
+    USUAL_SECONDS,
     Purpose,
     TuneGoal,
 )
@@ -19,6 +21,7 @@ from app.experiments.workload_error import WorkloadError
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
+from engine_bridge.settings.table import BY_KEY
 from tests.unit.experiments.made_up import SMALL
 
 TWO_CORES = Cores(2, 2)
@@ -41,14 +44,22 @@ def words(step: Step, best: EngineConfig, cell: Cell = CELL) -> list[str]:
 def test_that_steps_come_in_the_practitioners_order() -> None:
     titles = list(steps(goal_for(Purpose.USERS)))
     assert titles[:8] == [
-        "Slots", "Threads, decode", "Threads, prefill", "Batch", "Micro-batch", "Prefill chunk",
-        "Flash attention", "Drafts",
+        "Parallel slots", "Threads, decode", "Threads, prefill", "Batch", "Micro-batch",
+        "Prefill chunk", "Flash attention", "Drafts",
     ]  # fmt: skip
     assert "Drafted tokens" in titles[8:]
 
 
+def test_that_a_step_is_called_as_its_setting_in_the_tune_column_with_its_key() -> None:
+    own = steps(goal_for(Purpose.USERS))
+    assert all(step.title == BY_KEY[step.keys[0]].label for step in own.values())
+    assert own["Table: match length"].name == "Table: match length (ngram_mod_n_match)"
+    domain = goal_for(Purpose.BATCH, domain={"slots": (1, 2)})
+    assert [step.name for step in steps(domain).values()] == ["Parallel slots (slots)"]
+
+
 def test_that_one_person_gets_no_slots_tried_and_a_gpu_no_threads() -> None:
-    assert "Slots" not in steps(goal_for())
+    assert "Parallel slots" not in steps(goal_for())
     assert not [title for title in steps(goal_for(), has_board=True) if "Threads" in title]
 
 
@@ -64,7 +75,7 @@ def test_that_what_is_to_be_kept_has_no_step() -> None:
 
 
 def test_that_slots_are_doubled_up_to_the_users() -> None:
-    slots = steps(goal_for(Purpose.USERS))["Slots"]
+    slots = steps(goal_for(Purpose.USERS))["Parallel slots"]
     assert slots.is_ladder
     assert words(slots, EngineConfig(slots=3)) == [
         "slots=1", "slots=2", "slots=3", "slots=4", "slots=6",
@@ -157,6 +168,7 @@ def test_that_the_kv_ladder_goes_from_fine_to_coarse() -> None:
 def test_that_the_command_line_says_what_the_goal_has() -> None:
     assert tuple(Purpose) == PURPOSES
     assert (USUAL_MEASUREMENTS, goal_for().kv_floor) == (USUAL_BUDGET, USUAL_KV_FLOOR)
+    assert CLI_SECONDS == USUAL_SECONDS
     assert USUAL_MARGIN_MIB * 2**20 == USUAL_MARGIN_BYTES
 
 

@@ -2,128 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import msgspec
 
-from app.experiments.experiment import Cell, Experiment, Figures, Kind, State, Subject
-from app.experiments.lengths import Fixed
-from app.experiments.measuring import changed_values, name_of
-from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError, StoppedError
+from app.experiments.experiment import Figures, Kind, State
+from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError
 from app.experiments.tune_goal import Purpose, TuneGoal
-from app.experiments.tune_ground import needed_ctx_tok
-from app.experiments.tune_result import best_cell, changes_between, config_of
-from app.experiments.tune_steps import Cores
+from app.experiments.tune_result import changes_between
 from app.experiments.tune_table import tune_lines
-from app.experiments.tuner import tune
-from app.experiments.workload import Material, Workload
-from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem
-from tests.unit.experiments.made_up import SUBJECT, Listener, plan_that_fits
+from tests.unit.experiments.made_up import Listener, plan_that_fits
+from tests.unit.experiments.made_up_speeds import (
+    PLAIN,
+    WORK,
+    SpeedBench,
+    best_of,
+    by_threads,
+    said_of,
+    tuned,
+)  # fmt: skip
 from tests.unit.experiments.made_up_tables import figures
 
-WORK = Workload(
-    "work", Material.PROSE, Fixed(64), Fixed(100), requests=8, ttft_slo_s=1.0, tpot_slo_s=0.1
-)
-PLAIN = EngineConfig(model_path="/m.gguf")
-CORES = Cores(2, 2)
-Speed = Callable[[EngineConfig], float]
 
-
-@dataclass
-class SpeedBench:
-    """A ``TuneBench`` whose engine is as fast as a function says, exactly.
-
-    Attributes:
-        speed: Tokens per second of a configuration.
-        misfit: Why a configuration does not fit; empty where it does.
-        run: Makes a run of a speed and its configuration.
-        fails: Raises for a configuration what its run raises.
-        stop_after: Runs after which the user stops it; None never.
-        measured: What was measured, run by run.
-        variants: The texts of each run.
-    """
-
-    speed: Speed
-    misfit: Callable[[EngineConfig], str] = lambda config: ""
-    run: Callable[[float, EngineConfig], Figures] = lambda speed, config: figures(speed)
-    fails: Callable[[EngineConfig], PortError | None] = lambda config: None
-    stop_after: int | None = None
-    has_board: bool = False
-    model: ModelFacts | None = None
-    measured: list[EngineConfig] = field(default_factory=list)
-    variants: list[int] = field(default_factory=list)
-
-    def subject(self) -> Subject:
-        return SUBJECT
-
-    def fits(self, config: EngineConfig) -> str:
-        return self.misfit(config)
-
-    def measure(self, config: EngineConfig, variant: int = 0) -> Figures:
-        if self.stop_after is not None and len(self.measured) >= self.stop_after:
-            raise StoppedError("Stopped.")
-        self.measured.append(config)
-        self.variants.append(variant)
-        if (error := self.fails(config)) is not None:
-            raise error
-        # Not all alike, or the spread of the runs would be none.
-        return self.run(self.speed(config) * (1 + 0.002 * (len(self.measured) % 3)), config)
-
-    def disturbed(self) -> str:
-        return ""
-
-    def cell(self, config: EngineConfig) -> Cell:
-        return Cell(name=name_of(config), config=changed_values(config))
-
-
-def tuned(
-    bench: SpeedBench,
-    purpose: Purpose = Purpose.CHAT,
-    *,
-    start: EngineConfig = PLAIN,
-    listener: Listener | None = None,
-    users: int = 8,
-    **values: object,
-) -> Experiment:
-    goal = TuneGoal(
-        purpose,
-        WORK,
-        users=1 if purpose is Purpose.CHAT else users,
-        **values,  # type: ignore[arg-type]
-    )
-    return tune(bench, start, goal, listener or Listener(), cores=CORES)
-
-
-def best_of(experiment: Experiment) -> EngineConfig:
-    best = best_cell(experiment)
-    assert best is not None
-    return config_of(best, PLAIN.model_path)
-
-
-def said_of(experiment: Experiment) -> str:
-    return "\n".join(note for cell in experiment.cells for note in cell.notes)
-
-
-def by_threads(config: EngineConfig) -> float:
-    """One thread is faster, for whatever reason."""
-    return 15.0 if config.threads == 1 else 10.0
-
-
-def test_that_one_person_gets_the_context_of_the_work_one_slot_and_what_measures_faster() -> None:
+def test_that_one_person_gets_one_slot_and_what_measures_faster() -> None:
     bench = SpeedBench(by_threads)
     experiment = tuned(bench)
     best = best_of(experiment)
     assert (experiment.kind, experiment.state) == (Kind.TUNE, State.DONE)
     assert (best.slots, best.threads) == (1, 1)
-    assert best.ctx_per_slot_tok == needed_ctx_tok(TuneGoal(Purpose.CHAT, WORK)) < 4096
     # Nothing else brought anything.
-    assert set(changes_between(PLAIN, best)) == {"slots", "threads", "ctx_per_slot_tok"}
+    assert set(changes_between(PLAIN, best)) == {"slots", "threads"}
     notes = said_of(experiment)
-    assert "sized to the work" in notes
-    assert "Slots: 1 in place of 4." in notes
+    assert "Parallel slots: 1 in place of 4." in notes
     assert "Threads, decode: tried threads=1 in place of auto. Saw" in notes
     assert "Kept, for the gain is clear." in notes
     assert "Dropped, for the difference is no larger than what runs differ by." in notes
