@@ -6,6 +6,8 @@ are told. Starts an engine that is dead, and loads the model where another or no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.model_bound import for_file
@@ -23,9 +25,11 @@ class WindowChange(QObject):
     Signals:
         ended: The ``Applied`` that runs now, the ``Problem`` for which it was refused, or the
             sentence with which the engine was lost.
+        overruled: The user opened another model meanwhile; nothing ends any more.
     """
 
     ended = Signal(object)
+    overruled = Signal()
 
     def __init__(
         self, client: EngineClient, session: Session, parent: QObject | None = None
@@ -36,6 +40,7 @@ class WindowChange(QObject):
         self._session = session
         self._target: EngineConfig | None = None
         self._has_cancelled = False  # and the refusal that answers it is still to come
+        self._is_acting = False
         session.work_changed.connect(self._on_work_changed)
         session.refused.connect(self._on_refused)
         client.event_received.connect(self._on_event_received)
@@ -45,6 +50,11 @@ class WindowChange(QObject):
     def is_under_way(self) -> bool:
         """Whether ``ended`` is still to come."""
         return self._target is not None
+
+    @property
+    def is_acting(self) -> bool:
+        """Whether what the session tells at this moment is of this change's making."""
+        return self._is_acting
 
     def begin(self, target: EngineConfig) -> None:
         """Run ``target``; what the engine is at with its settings ends first."""
@@ -75,7 +85,7 @@ class WindowChange(QObject):
             self._load(target)
             return
         if session.wanted != target:
-            session.try_out(target)
+            self._act(lambda: session.try_out(target))
             if self._is_working():  # what costs nothing is on its way already
                 return
         if applied.config == target:
@@ -83,17 +93,24 @@ class WindowChange(QObject):
         elif errors := errors_of(target, session.model):
             self._end(errors[0])
         else:
-            session.apply()
+            self._act(session.apply)
             self._end_unless_working()
 
     def _load(self, target: EngineConfig) -> None:
         session = self._session
-        session.try_out(target)
+        self._act(lambda: session.try_out(target))
         base = for_file(session.base, target.model_path)
         values = {key: getattr(target, key) for key in target.changed_from(base)}
         values.pop("model_path", None)
-        session.load(target.model_path, values)
+        self._act(lambda: session.load(target.model_path, values))
         self._end_unless_working()
+
+    def _act(self, deed: Callable[[], None]) -> None:
+        self._is_acting = True
+        try:
+            deed()
+        finally:
+            self._is_acting = False
 
     def _is_working(self) -> bool:
         return bool(self._session.work)
@@ -111,7 +128,14 @@ class WindowChange(QObject):
         QTimer.singleShot(0, self, self._go_on)
 
     def _on_work_changed(self, work: str) -> None:
-        if self._target is not None and not work:
+        if self._target is None:
+            return
+        tried = self._session.tried
+        is_other = tried is not None and tried.model_path != self._target.model_path
+        if work == "load" and is_other and not self._is_acting:
+            self._target = None
+            self.overruled.emit()
+        elif not work:
             self._soon()
 
     def _on_refused(self, refused: Refused) -> None:

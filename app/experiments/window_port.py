@@ -18,10 +18,10 @@ from typing import TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 
+from app.experiments.held_settings import HeldSettings
 from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError, StoppedError
 from app.experiments.window_change import WindowChange
 from app.kept_settings import KeptSettings
-from app.model_bound import with_model_of
 from app.session import Session
 from engine_bridge.client import EngineClient
 from engine_bridge.engine_state import DeathReason
@@ -103,8 +103,8 @@ class WindowPort(QObject):
         self._kept = kept
         self._peak_bytes_per_s = peak_bytes_per_s
         self.is_peak_lower_bound = False
-        self._users_wanted = session.wanted
-        self._users_config = None if session.applied is None else session.applied.config
+        runs = None if session.applied is None else session.applied.config
+        self._users = HeldSettings(runs, session.wanted)
         self._peaks: dict[int, float] = {}  # by threads
         if session.applied is not None:
             self._peaks[session.applied.effective.threads] = peak_bytes_per_s
@@ -115,14 +115,16 @@ class WindowPort(QObject):
         self._is_giving_back = self._is_shut = self._has_left = False
         self._is_stopping = self._has_said_stop = False
         self._gone = self._fault = ""
-        self._config = self._users_config  # what the experiment runs
+        self._config = runs  # what the experiment runs
         self._foreign: set[int] = set()  # requests of chats since the last question
         self._posted.connect(self._on_posted, Qt.ConnectionType.QueuedConnection)
         self._change = WindowChange(client, session, self)
         self._change.ended.connect(self._on_change_ended)
+        self._change.overruled.connect(self._on_overruled)
         client.event_received.connect(self._on_event_received)
         client.engine_died.connect(self._on_engine_died)
         session.applied_changed.connect(self._on_applied_changed)
+        session.wanted_changed.connect(self._on_wanted_changed)
         if kept is not None:
             kept.hold(is_trying_out=True)
 
@@ -254,6 +256,8 @@ class WindowPort(QObject):
     def _answer(self) -> Applied:
         while True:
             self._stop_if_told()
+            if self._fault:
+                raise PortError(self._fault)
             match _taken(self._answers, _SLICE_S):
                 case Applied() as applied:
                     return applied
@@ -311,7 +315,7 @@ class WindowPort(QObject):
 
     def _on_change_ended(self, result: object) -> None:
         if self._is_giving_back:
-            self._finish_giving_back()
+            self._go_on_giving_back(result)
             return
         if isinstance(result, Applied):
             self._config = result.config
@@ -322,25 +326,43 @@ class WindowPort(QObject):
             return
         if applied is None or applied.config != self._config:
             self._fault = _CHANGED
-        if applied is not None and self._users_config is not None:
-            # Whatever becomes of the rest: the model that the user opened stays.
-            self._users_config = with_model_of(applied.config, self._users_config)
-            self._users_wanted = with_model_of(applied.config, self._users_wanted)
+        is_loading = self._session.work == "load"  # by the user, while the experiment's came
+        if applied is not None and self._config is not None and not is_loading:
+            self._users.note_applied(self._config, applied.config)
+            self._users.follow_model(applied.config)
+
+    def _on_wanted_changed(self, wanted: EngineConfig) -> None:
+        self._users.note_wanted(wanted, is_own=self._change.is_acting)
+
+    def _on_overruled(self) -> None:
+        """The user opened a model while the experiment was changing settings."""
+        self._fault = _CHANGED
+        if self._session.tried is not None:
+            self._users.follow_model(self._session.tried)
 
     def _give_back(self) -> None:
         if self._is_giving_back or self._is_shut:
             return
         self._is_giving_back = True
-        if self._users_config is None or self._session.applied is None:
+        if self._users.config is None or self._session.applied is None:
             self._finish_giving_back()
         else:
-            self._change.begin(self._users_config)
+            self._change.begin(self._users.config)
+
+    def _go_on_giving_back(self, result: object) -> None:
+        """The user's model may have been refused: then it is the one that runs."""
+        applied, users = self._session.applied, self._users
+        has_other = applied is not None and users.follow_model(applied.config)
+        if isinstance(result, Problem) and has_other and users.config is not None:
+            self._change.begin(users.config)
+        else:
+            self._finish_giving_back()
 
     def _finish_giving_back(self) -> None:
         if self._given_back.is_set():
             return
-        # What waited for the user's Apply before waits for it again.
-        self._session.try_out(self._users_wanted)
+        # What waited for the user's Apply waits for it again.
+        self._session.try_out(self._users.wanted)
         self._leave()
         if self._kept is not None:
             self._kept.note_wanted(self._session.wanted)
@@ -357,6 +379,7 @@ class WindowPort(QObject):
         self._client.event_received.disconnect(self._on_event_received)
         self._client.engine_died.disconnect(self._on_engine_died)
         self._session.applied_changed.disconnect(self._on_applied_changed)
+        self._session.wanted_changed.disconnect(self._on_wanted_changed)
 
 
 def _taken(waiting: queue.Queue[_T] | queue.SimpleQueue[_T], timeout_s: float) -> _T | None:

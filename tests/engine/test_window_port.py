@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
 from pytestqt.qtbot import QtBot
 
 from app.experiments.play import play
@@ -285,7 +285,61 @@ def test_that_settings_changed_by_the_user_end_the_experiment(window: Window) ->
 
     with pytest.raises(PortError, match="changed in the window"):
         window.run(experiment)
+    assert window.config == users.with_values({"top_k": 7}), "what the user set last is in force"
+
+
+def test_that_what_the_user_sets_meanwhile_waits_for_apply_at_the_end(window: Window) -> None:
+    users = window.config
+    port = window.port()
+
+    def interfere(event: Event) -> None:
+        if isinstance(event, TokensDelivered):
+            window.client.event_received.disconnect(interfere)
+            window.session.commit("slots", 5)
+
+    window.client.event_received.connect(interfere)
+
+    def experiment() -> None:
+        try:
+            port.apply(users.with_values({"slots": 2}))
+            play(port, scripts(2))
+            port.apply(users.with_values({"slots": 3}))
+            play(port, scripts(2))
+        finally:
+            port.close()
+
+    window.run(experiment)
     assert window.config == users
+    assert window.session.wanted == users.with_values({"slots": 5})
+
+
+def test_that_a_model_opened_while_settings_change_ends_the_experiment_and_stays(
+    window: Window, tiny_path: Path
+) -> None:
+    users = window.config
+    port = window.port()
+    works: list[str] = []
+
+    def interfere(work: str) -> None:
+        works.append(work)
+        if work == "apply":
+            window.session.work_changed.disconnect(interfere)
+            QTimer.singleShot(0, window.session, lambda: window.session.load(str(tiny_path)))
+
+    window.session.work_changed.connect(interfere)
+
+    def experiment() -> None:
+        try:
+            for slots in (2, 3, 4):
+                port.apply(users.with_values({"slots": slots}))
+                play(port, scripts(4, 100))
+        finally:
+            port.close()
+
+    with pytest.raises(PortError, match="changed in the window"):
+        window.run(experiment)
+    assert "apply" in works
+    assert window.config == users.with_values({"model_path": str(tiny_path)})
 
 
 def test_that_a_model_opened_by_the_user_ends_the_experiment_and_stays(
