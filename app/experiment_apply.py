@@ -81,16 +81,21 @@ class ExperimentApply(QObject):
         """
         self.apply({**self._session.wanted.values(), **values}, model_path)
 
-    def is_running(self, values: Mapping[str, object]) -> bool:
-        """Whether the engine runs these settings by key, and nothing else is wanted of them."""
+    def running_values(self, model_path: str = "") -> dict[str, object]:
+        """Settings of which the engine runs what is wanted, by key; none on another model.
+
+        Args:
+            model_path: The model that is meant; empty for the one that runs.
+        """
         applied, wanted = self._session.applied, self._session.wanted
-        if applied is None or not values:
-            return False
-        return all(
-            getattr(applied.config, key, value) == value == getattr(wanted, key, value)
-            for key, value in values.items()
-            if key in _KEYS
-        )
+        if applied is None or model_path not in ("", applied.config.model_path):
+            return {}
+        running = applied.config
+        return {
+            key: getattr(running, key)
+            for key in _KEYS
+            if getattr(running, key) == getattr(wanted, key)
+        }
 
     def undo(self) -> None:
         """Bring back what was wanted before, as one step too."""
@@ -140,7 +145,9 @@ class ExperimentApply(QObject):
 
     def _on_settings_applied(self, _keys: object) -> None:
         """Say so once all of it is in force, and not a part that cost nothing."""
-        if self._applying and self._after is not None and self.is_running(self._after.values()):
+        after, running = self._after, self.running_values()
+        is_whole = after is not None and running == {key: getattr(after, key) for key in _KEYS}
+        if self._applying and is_whole:
             words, self._applying = self._applying, ""
             self.told.emit(f"Applied: {words}.", self._can_undo)
 

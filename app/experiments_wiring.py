@@ -104,6 +104,7 @@ class ExperimentsWiring(QObject):
         self._shown: Experiment | None = None
         self._is_following = False
         self._kind = ""
+        self._is_end_told = False  # by the strip, so that what is next is offered there
         self._best: Mapping[str, object] | None = None  # what the last tuning found
         self._before: EngineConfig | None = None  # what ran when the experiment began
         self._connect()
@@ -187,6 +188,8 @@ class ExperimentsWiring(QObject):
         run.said.connect(self._say)
         run.ended.connect(self._on_ended)
         self._apply.told.connect(self._on_apply_told)
+        for changed in (self._desk.session.applied_changed, self._desk.session.wanted_changed):
+            changed.connect(self._tell_running)
 
     def _begin(self, request: Request) -> None:
         self._kind = kind_name(str(request.kind))
@@ -217,6 +220,7 @@ class ExperimentsWiring(QObject):
         return port
 
     def _on_begun(self) -> None:
+        self._is_end_told = False
         self.page.strip.begin(self._kind)
         self.page.result.set_sheet(None)
         self._is_following = True
@@ -267,7 +271,11 @@ class ExperimentsWiring(QObject):
         """After the end: a look at it, and the best of a tuning to be applied."""
         best = None if experiment is None else best_cell(experiment)
         self._best = None if best is None else best.config
-        offered = [(_BEST, "Apply the best")] if best is not None else []
+        self._is_end_told = True
+        self._offer_end()
+
+    def _offer_end(self) -> None:
+        offered = [(_BEST, "Apply the best")] if self._best is not None else []
         if self._running is not None and not self._is_following:
             offered.append((_SHOW, "Show"))
         self.page.strip.offer(*offered)
@@ -288,10 +296,22 @@ class ExperimentsWiring(QObject):
     def _show(self, experiment: Experiment, sheet: ResultSheet) -> None:
         self._shown = experiment
         self.page.result.set_sheet(sheet)
+        self._tell_running()
+
+    def _tell_running(self, _: object = None) -> None:
+        """What runs already need not be applied."""
+        path = "" if self._shown is None else self._shown.subject.model_path
+        self.page.result.set_running(self._apply.running_values(path))
 
     def _on_screen_changed(self) -> None:
         if not self.page.is_result_shown:
             self._is_following = False
+        self._offer_again()
+
+    def _offer_again(self) -> None:
+        """Another screen is in front: the way to the one that ended is offered, or needs not be."""
+        if self._is_end_told and self.page.strip.isVisibleTo(self.page):
+            self._offer_end()
 
     def _on_experiment_read(self, experiment: Experiment) -> None:
         running = self._running
@@ -307,6 +327,7 @@ class ExperimentsWiring(QObject):
         self._is_following = False
         self._show(experiment, sheet)
         self.page.show_result()
+        self._offer_again()
 
     def _on_resume_wanted(self) -> None:
         if self._shown is not None:
@@ -330,6 +351,7 @@ class ExperimentsWiring(QObject):
         self._apply.apply_over(values, path)
 
     def _on_apply_told(self, sentence: str, can_undo: bool) -> None:
+        self._is_end_told = False
         self.page.strip.end(sentence)
         if can_undo:
             self.page.strip.offer((_UNDO, "Undo"))

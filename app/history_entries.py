@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.experiments.experiment import Experiment, Kind, State
-from app.experiments.extra_figures import extra_figures
-from app.experiments.history_rows import ROW_COLUMNS, Row, row_of, seconds_of, values_of
+from app.experiments.extra_figures import ExtraFigure, extra_figures
+from app.experiments.history_rows import (
+    ROW_COLUMNS,
+    Row,
+    figures_in,
+    marks_of,
+    row_of,
+    seconds_of,
+    values_of,
+)
 from app.experiments.measures import BY_FIGURE
 from app.experiments.tables import label_of, value_text
+from app.result_names import said
 from widgets.experiments.history_entry import EntryList, HistoryEntry
 
 # The figure that stands for an experiment: the first one that it has.
 _HEADLINES = ("total_tok_s", "tpot_s", "prefill_tok_s", "ttft_s")
+# A figure alone at the end of a line says what it is.
+_NAMED = {
+    "total_tok_s": "{} in total",
+    "tpot_s": "TPOT {}",
+    "prefill_tok_s": "prefill {}",
+    "ttft_s": "TTFT {}",
+}
 # What such a kind is done for goes before speeds.
 _BY_EXTRA = (Kind.QUALITY,)
 
@@ -43,20 +59,22 @@ def row_of_experiment(experiment: Experiment) -> Row:
 
 def entry_of(row: Row, *, is_unkept: bool = False) -> HistoryEntry:
     """What the list shows of ``row``."""
-    label, figure = _headline(row)
+    label, figure, short = _headline(row)
     return HistoryEntry(
         key=row.key,
         kind=str(row.kind),
-        title=title_of(row.title, row.model),
+        title=said(title_of(row.title, row.model)),
         begun_s=seconds_of(row.begun_at),
         model=row.model,
         state=str(row.state),
         figure=figure,
         figure_label=label,
+        short_figure=short,
         about=_about(row),
         place=" · ".join(filter(None, (row.machine, row.engine))),
         tags=row.tags,
         note=row.note,
+        disturbed_runs=marks_of(row)[1],
         can_resume=row.kind is Kind.SWEEP and row.state in (State.STOPPED, State.CUT),
         is_unkept=is_unkept,
     )
@@ -71,16 +89,22 @@ def title_of(title: str, model: str) -> str:
 # --- Inside -----------------------------------------------------------------------------
 
 
-def _headline(row: Row) -> tuple[str, str]:
-    """The figure that stands for it: its name, and its value with the unit."""
-    extras = extra_figures(row.extra)
+def _headline(row: Row) -> tuple[str, str, str]:
+    """The figure that stands for it: its name, its value with the unit, and both in few words."""
+    extras = extra_figures(figures_in(row))
     if row.kind in _BY_EXTRA and extras:
-        return "", f"{extras[0].label} {extras[0].text}"
+        return _named(extras[0])
     for key in _HEADLINES:
         value = getattr(row, key)
         if value is not None:
-            return label_of(BY_FIGURE[key]), value_text(BY_FIGURE[key], value)
-    return ("", f"{extras[0].label} {extras[0].text}") if extras else ("", "")
+            label, figure = label_of(BY_FIGURE[key]), value_text(BY_FIGURE[key], value)
+            return label, figure, _NAMED[key].format(figure)
+    return _named(extras[0]) if extras else ("", "", "")
+
+
+def _named(extra: ExtraFigure) -> tuple[str, str, str]:
+    text = f"{extra.label} {extra.text}"
+    return "", text, text
 
 
 def _about(row: Row) -> str:
@@ -89,8 +113,14 @@ def _about(row: Row) -> str:
         return "nothing was measured"
     runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs" if row.runs else ""
     if row.cells == 1:
-        return runs
+        return " · ".join(filter(None, (runs, _disturbed(marks_of(row)[1]))))
     of = "loads" if row.kind is Kind.USERS else "configurations"
+    is_alike, disturbed = marks_of(row)
     which = "one" if row.total_tok_s is None else "fastest"
-    cells = f"{which} of {row.cells:,} {of}" + (f": {row.best}" if row.best else "")
-    return " · ".join(filter(None, (cells, runs)))
+    which = "not told apart, highest median" if is_alike else which
+    cells = f"{which} of {row.cells:,} {of}" + (f": {said(row.best)}" if row.best else "")
+    return " · ".join(filter(None, (cells, runs, _disturbed(disturbed))))
+
+
+def _disturbed(runs: int) -> str:
+    return f"{runs:,} disturbed" if runs else ""

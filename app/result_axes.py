@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.experiments.experiment import Cell
+from app.result_names import setting_label, setting_said
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import BY_KEY
@@ -50,9 +51,8 @@ class Varied:
     @property
     def label(self) -> str:
         """What it is called in the window."""
-        known = [BY_KEY[key].label if key in BY_KEY else key for key in self.keys[:2]]
-        more = len(self.keys) - len(known)
-        return " + ".join(known) + (f" + {more}" if more else "")
+        more = len(self.keys) - 2
+        return setting_label(self.keys[:2]) + (f" + {more}" if more > 0 else "")
 
     @property
     def numbers(self) -> Mapping[int, float] | None:
@@ -75,11 +75,17 @@ class Varied:
         return _SHORT.get(self.keys[0], self.label)
 
     def words(self, place: int) -> str:
-        """``slots=4``."""
-        return f"{self.name}={self.value_words(place)}"
+        """``4 slots``."""
+        return setting_said(self.keys, self._plain(place))
 
     def value_words(self, place: int) -> str:
-        """``4``."""
+        """``4``, ``1,024``."""
+        value = self.values[place]
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"{value:,}"
+        return self._plain(place)
+
+    def _plain(self, place: int) -> str:
         return _value_words(self.keys[0], self.values[place])
 
     def axis(self) -> tuple[Axis, Mapping[int, float]]:

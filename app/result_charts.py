@@ -30,6 +30,8 @@ from widgets.experiments.result_sheet import Axis, Chart, Line, Plot, Point
 _TOTAL, _USER = "total_tok_s", "user_tok_s"
 _RUN_KEYS = (_TOTAL, _USER, "ttft_s")
 _MOST_PLOTS = 3
+# Less of the height of a plot is not seen.
+_LEAST_SEEN = 0.05
 
 
 def charts_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> tuple[Chart, ...]:
@@ -76,16 +78,30 @@ def _run_charts(cells: Mapping[int, Cell]) -> list[Chart]:
     for key in _RUN_KEYS:
         factor = factor_of(key, shown)
         lines = tuple(
-            Line(cell.name if len(cells) > 1 else "", _points_of_runs(place, cell, key, factor))
+            Line(
+                cell.name if len(cells) > 1 else "",
+                _points_of_runs(place, cell, key, factor),
+                is_joined=False,  # runs are repeats: a line from one to the next reads as a trend
+            )
             for place, cell in cells.items()
         )
-        if any(line.points for line in lines):
-            axis = value_axis(key, shown, starts_at_zero=False)
+        values = [point.y for line in lines for point in line.points]
+        if values:
+            axis = value_axis(key, shown, starts_at_zero=not _would_vanish(values))
             plots.append(Plot(axis.title, Axis("Run", starts_at_zero=False), axis, lines))
-    note = "Each run in the order of measuring; the scale does not begin at zero."
+    note = "Each run in the order of measuring."
+    cut = [plot.title for plot in plots if not plot.y.starts_at_zero]
+    if cut:
+        named = "" if len(cut) == len(plots) else f" of {' and '.join(cut)}"
+        note += f" The scale{named} does not begin at zero."
     if any(any(cell.disturbed) for cell in shown):
         note += " Outlined: something disturbed it."
     return [Chart("runs", "Runs", tuple(plots[:_MOST_PLOTS]), note=note)] if plots else []
+
+
+def _would_vanish(values: Sequence[float]) -> bool:
+    """Whether the runs would look alike on a scale from zero."""
+    return max(values) - min(values) < _LEAST_SEEN * max(values)
 
 
 def _points_of_runs(place: int, cell: Cell, key: str, factor: float) -> tuple[Point, ...]:

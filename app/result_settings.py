@@ -14,6 +14,7 @@ from engine_bridge.settings.table import BY_KEY
 
 # How answers are drawn is a matter of taste, and no experiment changes it by itself.
 _OF_TASTE = (Group.SAMPLING, Group.MORE_SAMPLING)
+_GROUPED = 1000
 _UNTOUCHED = ("model_path", *OF_ONE_MODEL)
 
 
@@ -76,5 +77,7 @@ def _words(key: str, value: Value) -> str:
     setting = BY_KEY[key]
     if isinstance(setting.domain, PathDomain):
         return Path(str(value)).name or "none"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _GROUPED:
+        return f"{value:,} {setting.unit}".rstrip()
     unit = f" {setting.unit}" if setting.unit and not isinstance(value, str) else ""
     return f"{setting.domain.format(value)}{unit}" or "none"

@@ -23,6 +23,7 @@ from app.experiments.tables import (
 from app.experiments.tune_result import KEPT
 from app.experiments.users_table import work_words
 from app.result_charts import charts_of
+from app.result_names import said, said_experiment
 from app.result_points import short_of
 from app.result_tables import CHOICE, is_of_figures, name_columns, shared_notes, table_of
 from widgets.experiments.result_sheet import ResultSheet
@@ -72,6 +73,7 @@ def sheet_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> Result
         known: Experiments on KV caches of the same model, the newest first: with them a sweep over
             cache types shows what quality they cost.
     """
+    experiment = said_experiment(experiment)
     columns, rows = table_of(experiment)
     return ResultSheet(
         key=experiment.key,
@@ -118,6 +120,9 @@ def _subject(experiment: Experiment) -> tuple[tuple[str, str], ...]:
     told = subject_told(experiment)
     if experiment.kind is Kind.USERS and "workload" in told:
         told["workload"] = work_words(experiment)
+    for name in ("settings", "effective"):
+        if name in told:
+            told[name] = said(told[name])
     return tuple(told.items())
 
 

@@ -45,6 +45,11 @@ _KEYS = (
     "total_tok_s", "user_tok_s", "ttft_s", "itl_p99_s", "goodput_req_s", "acceptance", "mbu",
     "owned_bytes",
 )  # fmt: skip
+# Which of them give way where there is no room, those of the highest rank first.
+_RANKS = {
+    "runs": 8, "mbu": 7, "acceptance": 6, "itl_p99_s": 5, "goodput_req_s": 4, "ttft_s": 3,
+    "owned_bytes": 2, "user_tok_s": 1,
+}  # fmt: skip
 _SHORT = {"total_tok_s": "Total", "user_tok_s": "Per user", "owned_bytes": "Memory"}
 _NAME = Column("name", "Configuration", is_number=False)
 _NUMBER = re.compile(r"[-−]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
@@ -124,8 +129,8 @@ def _figures_table(experiment: Experiment) -> Table:
         Column("figure", "Figure", is_number=False),
         Column("median", "Median"),
         Column("spread", "±", tip="1.4826 × the median distance of the runs from their median."),
-        Column("lowest", "Lowest"),
-        Column("highest", "Highest"),
+        Column("lowest", "Lowest", rank=1),
+        Column("highest", "Highest", rank=1),
         Column("unit", "Unit", is_number=False),
     )
     made = _Rows(experiment)
@@ -168,7 +173,7 @@ def _cells_table(experiment: Experiment) -> Table:
             column, maker = _memory_column(measured)
         columns.append(column)
         makers.append(maker)
-    columns.append(Column("runs", "Runs"))
+    columns.append(Column("runs", "Runs", rank=_RANKS["runs"]))
     makers.append(lambda place, cell: Field(f"{len(cell.runs)}", float(len(cell.runs))))
     made = _Rows(experiment)
     rows = tuple(
@@ -188,7 +193,8 @@ def _figure_column(
     if 2 * list(standings.values()).count("worse") < len(standings):
         standings = {}  # where most are alike none stands out
     title = _SHORT.get(measure.key, label_of(measure))
-    column = Column(measure.key, title, scale.unit, DEFINITIONS.get(measure.key, ""))
+    about, rank = DEFINITIONS.get(measure.key, ""), _RANKS.get(measure.key, 0)
+    column = Column(measure.key, title, scale.unit, about, rank=rank)
 
     def field(place: int, cell: Cell) -> Field:
         short = short_of(cell, measure.key)
@@ -227,7 +233,8 @@ def _memory_column(measured: Sequence[Cell]) -> tuple[Column, _Maker]:
         number = cell.extra.get(ALLOCATED)
         return Field(scale.text(number), number)
 
-    return Column(_MEMORY, _SHORT[_MEMORY], scale.unit, _ALLOCATED_TIP), field
+    rank = _RANKS[_MEMORY]
+    return Column(_MEMORY, _SHORT[_MEMORY], scale.unit, _ALLOCATED_TIP, rank=rank), field
 
 
 def _name(_place: int, cell: Cell) -> Field:
@@ -248,11 +255,12 @@ def _users_table(experiment: Experiment) -> Table:
         return _cells_table(experiment) if experiment.cells else ((), ())
     told = users_columns([cell for _, cell in shown])
     columns = []
-    for number, (title, unit, _) in enumerate(told):
+    for number, (own, unit, _) in enumerate(told):
         # The second of two columns under one title has none of its own.
-        named = title or (f"{told[number - 1][0]} share" if number else "Configuration")
+        named = own or (f"{told[number - 1][0]} share" if number else "Configuration")
         key = f"{named} {unit}".strip()
-        columns.append(Column(key, named[:1].upper() + named[1:], unit, is_number=number > 0))
+        title = named[:1].upper() + named[1:]
+        columns.append(Column(key, title, unit, is_number=number > 0, rank=_rank(number)))
     made = _Rows(experiment)
     rows = tuple(
         made.row(place, [Field(texts[at], _number(texts[at])) for _, _, texts in told])
@@ -272,9 +280,10 @@ def _quality_table(experiment: Experiment) -> Table:
         if label in _QUALITY
     ]
     columns = [Column("name", "K/V cache", is_number=False)]
-    for label, _ in told:
-        title = _QUALITY_TITLES.get(label, label)
-        columns.append(Column(label.strip(), title, _QUALITY[label], _QUALITY_TIPS.get(label, "")))
+    for column, (label, _) in enumerate(told, start=1):
+        title, tip = _QUALITY_TITLES.get(label, label), _QUALITY_TIPS.get(label, "")
+        unit = _QUALITY[label]
+        columns.append(Column(label.strip(), title, unit, tip, rank=_rank(column)))
     made, rows = _Rows(experiment), []
     for at, (place, cell) in enumerate(shown):
         fields = [Field(cell.name)]
@@ -318,6 +327,11 @@ class _Rows:
     def _notes(self, cell: Cell) -> tuple[str, ...]:
         own = tuple(note for note in cell.notes if note not in self._shared)
         return (*own, cell.skipped) if cell.runs and cell.skipped else own
+
+
+def _rank(place: int) -> int:
+    """Of columns that stand in the order of what they say, the last ones give way first."""
+    return max(0, place - 1)
 
 
 def _number(text: str) -> float | None:

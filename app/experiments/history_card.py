@@ -13,10 +13,11 @@ from PySide6.QtSvg import QSvgRenderer
 
 from app.experiments.card_chart import chart_of, draw_chart
 from app.experiments.card_painter import RIGHT, CardPainter
-from app.experiments.experiment import Cell, Experiment, State
+from app.experiments.experiment import Cell, Experiment, Kind, State
 from app.experiments.extra_figures import extra_figures
 from app.experiments.history_rows import best_cell
 from app.experiments.measures import BY_FIGURE
+from app.experiments.ranking import are_alike
 from app.experiments.spread import summary
 from app.experiments.tables import DISTURBED, cell_values, label_of, scale_of, settings_text
 from resources.card_tokens import (
@@ -36,6 +37,7 @@ from resources.theme import ICONS
 from resources.tokens import DARK, Palette
 
 MOST_FIGURES = 4
+_SPEED = "total_tok_s"
 _KEYS = (
     "ttft_s", "tpot_s", "total_tok_s", "goodput_req_s", "mbu", "prefill_tok_s", "owned_bytes",
 )  # fmt: skip
@@ -117,6 +119,8 @@ def subtitle_of(experiment: Experiment) -> str:
         if measured > 1:
             has_speed = any(run.total_tok_s for run in cell.runs)
             which = "highest throughput of" if has_speed else "one of"
+            if experiment.kind is Kind.SWEEP and are_alike(experiment.cells, BY_FIGURE[_SPEED]):
+                which = "not told apart, highest median of"
             parts.append(f"{which} {measured}: {cell.name or settings}")
         elif settings and settings not in title:
             parts.append(settings)

@@ -14,7 +14,7 @@ from app.experiments.difference import (
 )
 from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
-from app.experiments.history_rows import Row
+from app.experiments.history_rows import Row, figures_in, marks_of
 from app.experiments.measures import BY_FIGURE
 from app.experiments.quality_words import quality_lines
 from app.experiments.sweep_table import sweep_lines
@@ -153,13 +153,14 @@ def _about(row: Row) -> list[str]:
         if getattr(row, key) is not None
     ]
     if not parts:
-        extras = extra_figures(row.extra)[:_MOST_EXTRAS]
+        extras = extra_figures(figures_in(row))[:_MOST_EXTRAS]
         parts += [f"{extra.label} {extra.text}" for extra in extras]
     if not row.cells:
         return ["nothing was measured", *(f"#{tag}" for tag in row.tags)]
     runs = "1 run" if row.runs == 1 else f"{row.runs:,} runs" if row.runs else ""
     if row.cells > 1:
         which = "one" if row.total_tok_s is None else "fastest"
+        which = "not told apart, one" if marks_of(row)[0] else which
         of = "loads" if row.kind is Kind.USERS else "configurations"
         cells = f"{which} of {row.cells:,} {of}"
         runs = f"{cells}, {runs}" if runs else cells

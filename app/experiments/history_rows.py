@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State
+from app.experiments.measures import BY_FIGURE
 from app.experiments.tables import settings_text
 from app.plain_output import without_controls
 from app.storage.conversation_search import folded
@@ -19,6 +20,12 @@ from app.storage.journal_records import storable
 
 HEADLINES = ("ttft_s", "tpot_s", "prefill_tok_s", "total_tok_s", "goodput_req_s", "owned_bytes")
 """Figures that a list shows and can be ordered by."""
+
+ALIKE = "alike"
+"""In ``Row.extra`` 1 of a sweep of which no configuration can be told from the others by speed."""
+
+DISTURBED_RUNS = "disturbed_runs"
+"""In ``Row.extra`` how many runs something disturbed."""
 
 # A note may be a page; more of a text is not looked through.
 _MOST_CHARACTERS = 100_000
@@ -51,7 +58,8 @@ class Row(msgspec.Struct, frozen=True):
         total_tok_s: Output tokens of all streams per second.
         goodput_req_s: Requests within the limits per second.
         owned_bytes: Most private memory of the engine process.
-        extra: Figures of one kind of experiment only, by name with unit.
+        extra: Figures of one kind of experiment only, by name with unit; and ``ALIKE`` and
+            ``DISTURBED_RUNS`` where there is something to be said of them.
         tags: The user's words.
         note: The user's note.
     """
@@ -109,6 +117,7 @@ def row_of(values: tuple[Any, ...]) -> Row:
 def values_of(experiment: Experiment) -> dict[str, object]:
     """The columns of a row for the file; the user's tags and note are those it began with."""
     best = best_cell(experiment)
+    extra = {**(best.extra if best is not None else {}), **_marks(experiment)}
     measured = [cell for cell in experiment.cells if cell.runs or cell.extra]
     subject = experiment.subject
     return {
@@ -126,7 +135,7 @@ def values_of(experiment: Experiment) -> dict[str, object]:
         "runs": sum(len(cell.runs) for cell in measured),
         "best": best.name if best is not None and len(measured) > 1 else "",
         **{key: _median(best, key) for key in HEADLINES},
-        "extra": msgspec.json.encode(best.extra).decode() if best and best.extra else _NO_EXTRA,
+        "extra": msgspec.json.encode(extra).decode() if extra else _NO_EXTRA,
         "tags": tags_text(experiment.tags),
         "note": experiment.note,
     }
@@ -233,6 +242,16 @@ def seconds_of(begun_at: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def marks_of(row: Row) -> tuple[bool, int]:
+    """Whether its configurations are alike, and how many of its runs were disturbed."""
+    return bool(row.extra.get(ALIKE)), int(row.extra.get(DISTURBED_RUNS, 0))
+
+
+def figures_in(row: Row) -> dict[str, float]:
+    """``Row.extra`` without what is no figure."""
+    return {key: value for key, value in row.extra.items() if key not in (ALIKE, DISTURBED_RUNS)}
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 
@@ -240,6 +259,19 @@ def _median(cell: Cell | None, key: str) -> float | None:
     values = [] if cell is None else [getattr(run, key) for run in cell.runs]
     known = [value for value in values if value is not None and math.isfinite(value)]
     return float(statistics.median(known)) if known else None
+
+
+def _marks(experiment: Experiment) -> dict[str, float]:
+    """What is said of the whole beside its figures."""
+    disturbed = sum(bool(told) for cell in experiment.cells for told in cell.disturbed)
+    marks = {DISTURBED_RUNS: float(disturbed)} if disturbed else {}
+    if experiment.kind is Kind.SWEEP and len(experiment.cells) > 1:
+        # With numpy, which takes a command that only lists long to read.
+        from app.experiments.ranking import are_alike  # noqa: PLC0415
+
+        if are_alike(experiment.cells, BY_FIGURE["total_tok_s"]):
+            marks[ALIKE] = 1.0
+    return marks
 
 
 def _finite(extra: dict[str, float]) -> dict[str, float]:

@@ -143,6 +143,23 @@ def median_of(cell: Cell, measure: Measure) -> float | None:
     return float(np.median(known)) if known else None
 
 
+def highest_median(cells: Sequence[Cell], measure: Measure) -> int | None:
+    """Place of the cell with the best median of a figure; None where none has it."""
+    medians = {
+        place: median
+        for place, cell in enumerate(cells)
+        if not cell.skipped and (median := median_of(cell, measure)) is not None
+    }
+    sign = 1 if measure.is_more_better else -1
+    return max(medians, key=lambda place: sign * medians[place], default=None)
+
+
+def are_alike(cells: Sequence[Cell], measure: Measure) -> bool:
+    """Whether there are several that have a figure, and none can be told from the others by it."""
+    ranking = ranking_of(cells, measure)
+    return bool(ranking.alike) and not ranking.worse
+
+
 # --- Inside -----------------------------------------------------------------------------
 
 

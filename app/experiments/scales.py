@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, log10
+from statistics import median
 
 from app.experiments.experiment import Cell
 from app.experiments.measures import Measure, Unit
@@ -61,9 +62,16 @@ def cell_values(cell: Cell, key: str) -> list[float | None]:
 
 
 def common_scale(measure: Measure, cells: Sequence[Cell]) -> Scale:
-    """How the figure is written for all of ``cells``, so that they can be compared at sight."""
-    known = [v for cell in cells for v in cell_values(cell, measure.key) if v is not None]
-    return scale_of(measure, max(known, key=abs, default=0.0))
+    """How the figure is written for all of ``cells``, so that they can be compared at sight.
+
+    By their medians, which are what is written: one slow run changes no unit.
+    """
+    medians = [
+        median(known)
+        for cell in cells
+        if (known := [v for v in cell_values(cell, measure.key) if v is not None])
+    ]
+    return scale_of(measure, max(medians, key=abs, default=0.0))
 
 
 def with_spread(short: Summary | None, scale: Scale) -> str:

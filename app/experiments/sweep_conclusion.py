@@ -8,7 +8,13 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE, Measure
-from app.experiments.ranking import Ranking, pareto_of, ranking_of, values_of
+from app.experiments.ranking import (
+    Ranking,
+    highest_median,
+    pareto_of,
+    ranking_of,
+    values_of,
+)
 from app.experiments.spread import LEAST_RUNS, summary
 from app.experiments.tables import NO_VALUE, scale_of
 
@@ -59,6 +65,12 @@ def _best_sentence(cells: Sequence[Cell], measure: Measure) -> str:
     ranking = ranking_of(cells, measure)
     if ranking.best is None:
         return f"No run shows {measure.label}."
+    if ranking.alike and not ranking.worse:
+        leading = cells[highest_median(cells, measure) or 0]
+        return (
+            f"No configuration can be told from the others in {measure.label}. "
+            f"Best median: {leading.name} ({_with_interval(leading, measure)})."
+        )
     best = cells[ranking.best]
     told = f"Best in {measure.label}: {best.name} ({_with_interval(best, measure)})."
     return f"{told} {_alike_words(cells, ranking)}".rstrip()
@@ -68,8 +80,6 @@ def _alike_words(cells: Sequence[Cell], ranking: Ranking) -> str:
     names = [cells[place].name for place in ranking.alike]
     if not names:
         return "All others are worse beyond their spread." if ranking.worse else ""
-    if not ranking.worse:
-        return "None of the others can be told from it."
     return f"Not distinguishable from it: {_listed(names)}."
 
 

@@ -57,7 +57,10 @@ def test_that_a_sweep_measures_skips_and_is_kept(
             assert len(cell.runs) == 2
             assert all((run.new_tok, run.failed) == (48, 0) for run in cell.runs)
             assert all((run.total_tok_s or 0) > 0 for run in cell.runs)
-    assert experiment.conclusion[0].startswith("Best in total throughput: flash_attn=")
+    # Two runs of a tiny model on any machine: whether they can be told apart is not ours to say.
+    first = experiment.conclusion[0]
+    assert first.startswith(("Best in total throughput: flash_attn=", "No configuration can be"))
+    assert "flash_attn=" in first
 
 
 def test_that_a_sweep_that_was_killed_is_gone_on_with_by_its_key(

@@ -38,6 +38,7 @@ def test_that_a_title_begins_with_what_differs(title: str, said: str) -> None:
 def test_that_a_bench_shows_its_throughput_and_runs() -> None:
     entry = shown(experiment())
     assert (entry.figure, entry.figure_label) == ("52.52 tok/s", "Total throughput")
+    assert entry.short_figure == "52.52 tok/s in total"
     assert entry.about == "5 runs"
     assert entry.begun_s == pytest.approx(1796036436.0)
     assert not entry.can_resume
@@ -45,7 +46,32 @@ def test_that_a_bench_shows_its_throughput_and_runs() -> None:
 
 def test_that_a_sweep_says_of_which_configuration_the_figure_is() -> None:
     entry = shown(sweep())
-    assert entry.about == "fastest of 6 configurations: slots=32 · 30 runs"
+    assert entry.about == "fastest of 6 configurations: 32 slots · 30 runs"
+
+
+def test_that_configurations_that_are_alike_have_no_fastest() -> None:
+    cells = [cell(f"slots={n}", {"slots": n}) for n in (1, 2)]
+    entry = shown(experiment(cells=cells, kind=Kind.SWEEP))
+    assert "not told apart" in entry.about
+    assert "fastest" not in entry.about
+    loads = shown(experiment(cells=cells, kind=Kind.USERS))
+    assert "not told apart" not in loads.about, "loads are no choices"
+
+
+def test_that_disturbed_runs_are_marked() -> None:
+    made = cell("", {"slots": 1}, disturbed=("Other programs used 91 %.", "", "", "", "x"))
+    entry = shown(experiment(cells=[made]))
+    assert entry.disturbed_runs == 2
+    assert entry.about == "5 runs · 2 disturbed"
+    assert shown(experiment()).disturbed_runs == 0
+
+
+def test_that_titles_have_the_words_of_the_window() -> None:
+    model = SUBJECT.model
+    bench = experiment(title=f"{model}, small, ctx_per_slot_tok=1024, threads=1")
+    assert shown(bench).title == "small, Context per slot 1,024 tok, 1 thread"
+    swept = experiment(title=f"{model}, small, slots 1/2")
+    assert shown(swept).title == "small, slots 1, 2"
 
 
 def test_that_quality_shows_what_it_is_done_for() -> None:
@@ -91,7 +117,9 @@ def test_that_a_comparison_is_what_the_command_says() -> None:
     )
     assert (sheet.first, sheet.second) == ("One", "Other")
     (pair,) = sheet.pairs
-    assert [(row.name, row.first, row.second) for row in pair.settings] == [("slots", "1", "4")]
+    assert [(row.name, row.first, row.second) for row in pair.settings] == [
+        ("Parallel slots", "1", "4")
+    ]
     tpot = next(row for row in pair.figures if row.name == "TPOT")
     assert tpot.outcome == "better"
     assert "20\u202f% faster" in tpot.sentence
@@ -109,7 +137,7 @@ def test_that_too_few_runs_are_said_once() -> None:
 
 def test_that_several_configurations_are_pairs_by_name() -> None:
     sheet = comparison_of(sweep("a", 3), sweep("b", 3))
-    assert [pair.name for pair in sheet.pairs] == ["slots=1", "slots=2", "slots=4"]
+    assert [pair.name for pair in sheet.pairs] == ["1 slot", "2 slots", "4 slots"]
 
 
 def test_that_other_machines_are_told_in_words() -> None:
@@ -117,3 +145,29 @@ def test_that_other_machines_are_told_in_words() -> None:
     sheet = comparison_of(experiment("a"), experiment("b", subject=other))
     assert [row.name for row in sheet.about] == ["Machine"]
     assert "different machines" in sheet.cautions[0]
+
+
+def test_that_differences_stand_in_per_cent() -> None:
+    sheet = comparison_of(experiment("a", [cell("")]), experiment("b", [cell("", speed=1.2)]))
+    (pair,) = sheet.pairs
+    changes = {row.name: row.change for row in pair.figures}
+    assert changes["Total throughput"] == "+20.0 %"
+    assert changes["TPOT"] == "−16.7 %"
+    assert changes["Memory"] == "0.0 %"
+    assert pair.about == ""
+
+
+def test_that_what_only_one_has_is_not_called_too_few_runs() -> None:
+    first = cell("threads=1", runs=2)
+    runs = tuple(msgspec.structs.replace(run, mbu=None) for run in first.runs)
+    swept = [cell(f"slots={n}", {"slots": n}, runs=2, extra={"pareto": 1.0}) for n in (1, 2)]
+    sheet = comparison_of(
+        experiment("a", [msgspec.structs.replace(first, runs=runs)]),
+        experiment("b", swept, kind=Kind.SWEEP),
+    )
+    (pair,) = sheet.pairs
+    assert "MBU was measured in B only." in pair.sentences
+    assert not any("no runs" in sentence for sentence in pair.sentences)
+    assert "Pareto" not in [row.name for row in pair.figures]
+    assert pair.about.startswith("A: 1 thread. B: ")
+    assert "one of 2 configurations." in pair.about

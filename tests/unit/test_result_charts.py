@@ -42,7 +42,7 @@ def test_that_the_aggregate_stands_beside_the_speed_of_each() -> None:
     assert [plot.title for plot in chart.plots] == ["Aggregate, all streams", "Per user"]
     for plot in chart.plots:
         assert [line.name for line in plot.lines] == [
-            "cache_type_k+cache_type_v=f16", "cache_type_k+cache_type_v=q8_0",
+            "KV cache f16", "KV cache q8_0",
         ]  # fmt: skip
         assert plot.x.is_log
         assert plot.y.unit == "tok/s"
@@ -56,7 +56,7 @@ def test_that_the_knee_is_marked_and_said() -> None:
     made = made_results.sweep(contexts=(2048,), caches=("f16", "q8_0"), slots=(1, 2, 4, 8, 16))
     chart = chart_named(made, "speed:slots")
     assert "Knee at 4 slots" in chart.said
-    assert chart.said.startswith("cache_type_k+cache_type_v=f16: "), "of which line it is said"
+    assert chart.said.startswith("KV cache f16: "), "of which line it is said"
     for plot in chart.plots:
         assert [(mark.at, mark.text, mark.is_upright) for mark in plot.marks] == [
             (4.0, "knee", True)
@@ -86,8 +86,8 @@ def test_that_settings_that_change_together_are_one_axis() -> None:
     assert [one.name for one in found] == [
         "slots", "ctx_per_slot_tok", "cache_type_k+cache_type_v",
     ]  # fmt: skip
-    assert found[2].label == "K cache + V cache"
-    assert found[2].words(1) == "cache_type_k+cache_type_v=q8_0"
+    assert found[2].label == "KV cache"
+    assert found[2].words(1) == "KV cache q8_0"
     axis, columns = found[2].axis()
     assert axis.names == ("f16", "q8_0")
     assert (columns[0], columns[1]) == (0.0, 1.0)
@@ -198,7 +198,31 @@ def test_that_runs_stand_in_their_order_and_disturbed_ones_are_outlined() -> Non
     assert [point.is_hollow for point in total.lines[1].points].index(True) == 3
     assert made_results.DISTURBED in total.lines[1].points[3].text
     assert "Outlined: something disturbed it." in chart.note
-    assert not total.y.starts_at_zero
+    assert not any(line.is_joined for line in total.lines), "repeats are no trend"
+    assert total.y.starts_at_zero
+    assert "The scale of TTFT does not begin at zero." in chart.note
+
+
+def test_that_the_scale_of_runs_begins_at_zero_unless_they_would_look_alike() -> None:
+    steady = chart_named(made_results.bench(), "runs")
+    assert not steady.plots[0].y.starts_at_zero
+    assert "does not begin at zero" in steady.note
+    apart = [made_results.run(total, 1, 0, noise=0.0, ttft_s=0.2 / total) for total in (0.88, 1.10)]
+    made = made_results.experiment(Kind.BENCH, [made_results.cell("x", {}, apart)])
+    chart = chart_named(made, "runs")
+    assert all(plot.y.starts_at_zero for plot in chart.plots)
+    assert "does not begin" not in chart.note
+
+
+def test_that_a_line_of_one_point_has_no_name_in_the_legend() -> None:
+    made = made_results.tune()
+    tried = [cell for cell in made.cells if cell.runs][:2]
+    first = msgspec.structs.replace(tried[0], extra={"kept": 0.0})
+    second = msgspec.structs.replace(tried[1], extra={"kept": 1.0})
+    chart = chart_named(msgspec.structs.replace(made, cells=(first, second)), "path")
+    assert [line.name for line in chart.plots[0].lines] == ["", "tried"]
+    assert "best so far" not in chart.note
+    assert "best so far" in chart_named(made, "path").note
 
 
 def test_that_one_run_has_no_chart_of_runs() -> None:

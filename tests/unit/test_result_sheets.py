@@ -8,6 +8,9 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.measures import BY_FIGURE
+from app.experiments.sweep_conclusion import concluded
+from app.result_names import said_experiment
 from app.result_sheets import sheet_of
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -29,7 +32,9 @@ def test_that_every_kind_has_its_words_and_its_figures(made: Experiment) -> None
     sheet = sheet_of(made)
     assert sheet.title == made.title
     said = " ".join(sheet.conclusion)
-    assert said == " ".join(made.conclusion) or made.kind is Kind.BENCH
+    whole = " ".join(said_experiment(made).conclusion)
+    assert said == whole or made.kind is Kind.BENCH
+    assert "=" not in said, "settings have the names of the window"
     assert ". " not in sheet.conclusion[0], "one sentence alone"
     assert made.subject.machine in sheet.subtitle
     assert made.subject.model in sheet.subtitle
@@ -176,9 +181,9 @@ def test_that_a_sweep_has_a_column_for_each_of_its_settings() -> None:
     sheet = sheet_of(made_results.sweep())
     assert sheet.name_columns == 3
     assert [(column.title, column.unit) for column in sheet.columns[:3]] == [
-        ("Parallel slots", ""), ("Context per slot", "tok"), ("K cache + V cache", ""),
+        ("Parallel slots", ""), ("Context per slot", "tok"), ("KV cache", ""),
     ]  # fmt: skip
-    assert [field.text for field in sheet.rows[1].fields[1:3]] == ["2048", "q8_0"]
+    assert [field.text for field in sheet.rows[1].fields[1:3]] == ["2,048", "q8_0"]
     assert sheet.rows[1].fields[0].text.startswith("1")
     assert sheet.rows[3].fields[0].text.endswith(" *"), "one of its runs was disturbed"
     assert sheet.rows[3].fields[0].number == 1.0
@@ -190,7 +195,7 @@ def test_that_what_is_said_of_all_is_said_once() -> None:
     assert made_results.PEAK in sheet.notes
     assert all(made_results.PEAK not in row.notes for row in sheet.rows)
     tuned = sheet_of(made_results.tune())
-    assert "7 % more, kept." in row_named(tuned, "slots=8, ubatch_tok=1024").notes
+    assert "7 % more, kept." in row_named(tuned, "8 slots, Micro-batch 1,024 tok").notes
 
 
 def test_that_users_have_the_columns_of_their_table() -> None:
@@ -210,7 +215,7 @@ def test_that_caches_have_their_figures_with_errors() -> None:
     assert field(sheet, q8, "KV cache").number == pytest.approx(76.5)
     assert field(sheet, q8, "facts recalled").text == "18 of 20"
     assert q8.config == {"cache_type_k": "q8_0", "cache_type_v": "q8_0", "flash_attn": "auto"}
-    refused = row_named(sheet, "f16/q8_0, flash_attn=off")
+    refused = row_named(sheet, "f16/q8_0, Flash attention off")
     assert refused.skipped == "A quantised V cache needs flash attention."
 
 
@@ -230,7 +235,7 @@ def test_that_a_tuners_steps_are_told_in_their_order() -> None:
 
 def test_that_what_is_applied_makes_the_engine_run_as_it_did() -> None:
     sheet = sheet_of(made_results.tune())
-    best = row_named(sheet, "slots=8, ubatch_tok=1024")
+    best = row_named(sheet, "8 slots, Micro-batch 1,024 tok")
     other = EngineConfig(slots=2, threads=1, temperature=0.3, model_path="/m.gguf")
     applied = other.with_values(dict(best.config))
     assert applied == EngineConfig(
@@ -280,3 +285,34 @@ def test_that_two_hundred_configurations_are_a_matter_of_moments() -> None:
     assert len(sheet.rows) == 200
     # With an interval for each figure it would be ten seconds, after every run of a sweep.
     assert time.process_time() - begun_s < 4
+
+
+def test_that_of_configurations_that_are_alike_none_is_called_best() -> None:
+    runs = [made_results.run(52.0, 1, seed) for seed in range(3)]
+    cells = [made_results.cell(f"slots={n}", {"slots": n}, runs) for n in (1, 2)]
+    made = concluded(
+        made_results.experiment(Kind.SWEEP, cells, conclusion=()), BY_FIGURE["user_tok_s"]
+    )
+    sheet = sheet_of(made)
+    assert sheet.conclusion[0] == (
+        "No configuration can be told from the others in speed per user."
+    )
+    assert sheet.conclusion[1].startswith("Best median: ")
+    assert "Best in" not in " ".join(sheet.conclusion)
+
+
+def test_that_columns_that_say_less_give_way_first() -> None:
+    sheet = sheet_of(made_results.sweep())
+    ranks = {column.key: column.rank for column in sheet.columns}
+    assert ranks["total_tok_s"] == 0
+    assert ranks["user_tok_s"] < ranks["owned_bytes"] < ranks["itl_p99_s"] < ranks["runs"]
+    assert all(column.rank == 0 for column in sheet.columns[: sheet.name_columns])
+
+
+def test_that_a_column_is_in_the_unit_of_its_medians() -> None:
+    one = made_results.run(1.5, 1, 0)
+    runs = [msgspec.structs.replace(one, itl_p99_s=value_s) for value_s in (0.88, 0.89, 1.6)]
+    cells = [made_results.cell(f"slots={n}", {"slots": n}, runs) for n in (1, 2)]
+    sheet = sheet_of(made_results.experiment(Kind.SWEEP, cells))
+    column = next(column for column in sheet.columns if column.key == "itl_p99_s")
+    assert column.unit == "ms"

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.experiments.experiment import State
@@ -229,7 +229,7 @@ def test_that_the_pointer_at_a_point_is_told_its_figures(view: ResultView) -> No
     view.grab()
     plot = view.chart.plots()[0]
     card = plot.card_at(place_of(plot, 0) + QPointF(3, -3))
-    assert card.startswith("slots=1, ")
+    assert card.startswith("1 slot, ")
     assert "Total throughput" in card
     assert "tok/s" in card
     assert plot.card_at(plot.geometry_now.area.topLeft() + QPointF(2, 2)) == ""
@@ -332,3 +332,62 @@ def test_that_one_experiment_follows_another_on_the_screen(view: ResultView, sho
         QApplication.processEvents()
         assert view.table.model().columnCount() == len(sheet.columns)
         assert view.table.model().rowCount() == len(sheet.rows)
+
+
+def test_that_no_title_is_cut_where_it_is_narrow(view: ResultView, shown: Shown) -> None:
+    view.set_sheet(SWEEP)
+    shown(view)
+    view.resize(560, 700)
+    QApplication.processEvents()
+    table = view.table
+    header = table.horizontalHeader()
+    left_out = table.left_out()
+    assert left_out
+    assert left_out[-1] == "Runs", "what says least is left out first"
+    assert header.length() <= table.viewport().width(), "nothing is beyond the edge"
+    said_so = [label.text() for label in view.findChildren(QLabel) if label.isVisible()]
+    assert f"Left out for want of room: {', '.join(left_out)}." in said_so
+    button(view, "All columns").click()
+    assert table.left_out() == []
+    assert header.length() > table.viewport().width(), "and is scrolled to"
+    button(view, "All columns").click()
+    assert table.left_out() == left_out
+    view.resize(1400, 700)
+    QApplication.processEvents()
+    assert table.left_out() == []
+    assert button(view, "All columns").isHidden()
+
+
+def test_that_what_surrounds_a_low_result_takes_two_lines(view: ResultView, shown: Shown) -> None:
+    view.set_sheet(SWEEP)
+    view.table.setCurrentIndex(view.table.model().index(0, 0))
+    shown(view)
+    view.resize(560, 420)
+    QApplication.processEvents()
+    assert view._scroll.height() > 0.7 * view.height()
+    assert "Parallel slots 1" in view.pick.text(), "and the settings are still told"
+    assert SWEEP.title in view.text()
+    view.resize(560, 800)
+    QApplication.processEvents()
+    assert view.pick.height() > 60
+
+
+def test_that_what_runs_already_is_not_applied_again(view: ResultView) -> None:
+    view.set_sheet(TUNE)
+    view.table.setCurrentIndex(view.table.model().index(4, 0))
+    config = dict(TUNE.rows[4].config)
+    view.set_running(config)
+    assert not view.pick.can_apply()
+    apply = button(view, "These settings run")
+    assert "runs these settings already" in apply.toolTip()
+    view.set_running(config | {"slots": 3})
+    assert view.pick.can_apply()
+    assert apply.text() == "Apply these settings"
+
+
+def test_that_a_disturbance_is_told_once(view: ResultView) -> None:
+    sheet = sheet_of(made_results.bench())
+    view.set_sheet(sheet)
+    assert view.pick.text().endswith("1 run was disturbed.")
+    assert view.text().count(made_results.DISTURBED) == 1
+    assert made_results.DISTURBED not in view.pick.text()

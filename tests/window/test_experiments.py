@@ -105,6 +105,15 @@ def test_that_a_bench_runs_is_shown_and_gives_the_settings_back(
     assert sheet is not None
     assert sheet.key == experiment.key
     assert page.form.start.isEnabled()
+    assert page.strip.offered() == (), "what is in front is not offered to be shown"
+    page.show_history()
+    assert page.strip.offered() == ("show",)
+    QTest.mouseClick(page.strip.actions_offered()[0], Qt.MouseButton.LeftButton)
+    assert page.is_result_shown
+    # It ran with what the engine runs; another number of slots is wanted, so it can be applied.
+    assert page.result.pick.can_apply()
+    session.commit("slots", before.config.slots)
+    assert not page.result.pick.can_apply()
 
 
 def test_that_a_sweep_can_be_cancelled_and_its_row_applied_and_undone(

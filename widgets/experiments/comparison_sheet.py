@@ -17,6 +17,7 @@ class ComparisonRow:
         outcome: What is claimed of B: ``better``, ``worse``, ``none``, ``unknown``; empty for
             settings.
         sentence: The claim with its interval; may be empty.
+        change: How much more or less B has, in per cent with its sign; may be empty.
     """
 
     name: str
@@ -25,6 +26,7 @@ class ComparisonRow:
     unit: str = ""
     outcome: str = ""
     sentence: str = ""
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class ComparisonPair:
         name: What the choice of pairs calls it.
         settings: What differs between them; empty where nothing does.
         figures: Side by side.
+        about: Which configurations of both they are, in sentences; empty where that is plain.
         sentences: What is to be said of all figures at once, such as that the runs are too few.
     """
 
@@ -42,6 +45,7 @@ class ComparisonPair:
     settings: tuple[ComparisonRow, ...]
     figures: tuple[ComparisonRow, ...]
     sentences: tuple[str, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True)

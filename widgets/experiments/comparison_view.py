@@ -28,7 +28,7 @@ from widgets.theme import set_role
 _SIGNS = {"better": "▲", "worse": "▼", "none": "=", "unknown": "?"}
 _ROLES = {"better": "good", "worse": "warning"}
 # Wide enough to be read across, and for the longest unit.
-_TABLE_PX, _UNIT_PX = 150 * STEP_PX, 9 * STEP_PX
+_TABLE_PX, _UNIT_PX, _CHANGE_PX = 165 * STEP_PX, 9 * STEP_PX, 14 * STEP_PX
 _SAME = "The same settings."
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
 _TOP = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
@@ -120,6 +120,8 @@ class ComparisonView(QWidget):
         for caution in sheet.cautions:
             column.addWidget(_label(caution, "hint-warning", is_wrapped=True))
         if pair is not None:
+            if pair.about:
+                column.addWidget(_label(pair.about, "muted", is_wrapped=True))
             _add_table(column, "Figures", pair.figures)
             for sentence in pair.sentences:
                 column.addWidget(_label(sentence, "muted", is_wrapped=True))
@@ -178,6 +180,11 @@ def _add_table(
         grid.setColumnStretch(place, 1)
     # Columns of all tables stand below each other, with units and without.
     grid.setColumnMinimumWidth(3, _UNIT_PX)
+    if any(row.change for row in rows):
+        head = _label("B − A", "hint")
+        head.setAlignment(_RIGHT)
+        grid.addWidget(head, 0, 4)
+    grid.setColumnMinimumWidth(4, _CHANGE_PX)
     for place, letter in ((1, "A"), (2, "B")):
         head = _label(letter, "hint")
         head.setAlignment(_RIGHT)
@@ -196,6 +203,10 @@ def _add_row(grid: QGridLayout, line: int, row: ComparisonRow) -> int:
         label.setAlignment(_RIGHT)
         grid.addWidget(label, line, place)
     grid.addWidget(_label(row.unit, "hint"), line, 3, _TOP)
+    if row.change:
+        change = _label(row.change, "")
+        change.setAlignment(_RIGHT)
+        grid.addWidget(change, line, 4)
     if not row.sentence:
         return line + 1
     said = QHBoxLayout()
@@ -203,7 +214,7 @@ def _add_row(grid: QGridLayout, line: int, row: ComparisonRow) -> int:
     said.setSpacing(STEP_PX + 2)
     said.addWidget(_label(_SIGNS.get(row.outcome, ""), _ROLES.get(row.outcome, "muted")))
     said.addWidget(_label(row.sentence, "muted", is_wrapped=True), 1)
-    grid.addLayout(said, line + 1, 0, 1, 4)
+    grid.addLayout(said, line + 1, 0, 1, 5)
     return line + 2
 
 

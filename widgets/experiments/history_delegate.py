@@ -17,6 +17,7 @@ from widgets.theme import small_font
 # No line shows more, however wide the window.
 _MOST_CHARACTERS = 400
 _BETWEEN = "  ·  "
+DISTURBED = "* disturbed"
 # What a person may have to look into.
 _WARNED = ("failed", "cut")
 _LINE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine | Qt.TextFlag.TextDontClip
@@ -90,7 +91,7 @@ class HistoryDelegate(QStyledItemDelegate):
         strong.setWeight(QFont.Weight.DemiBold)
         line = QRect(inner.left(), inner.top(), inner.width(), QFontMetrics(font).height())
         ink = self._palette.text
-        used = _paint_right(painter, line, entry.figure, strong, ink)
+        used = _paint_right(painter, line, entry.short_figure or entry.figure, strong, ink)
         title = line.adjusted(0, 0, -used, 0)
         _paint_left(painter, title, _one_line(entry.title) or kind_name(entry.kind), font, ink)
 
@@ -110,6 +111,10 @@ class HistoryDelegate(QStyledItemDelegate):
             ink = self._palette.warning if is_warned else self._palette.text
             used += _paint_left(painter, line.adjusted(used, 0, 0, 0), _BETWEEN, font, faint)
             used += _paint_left(painter, line.adjusted(used, 0, 0, 0), state, font, ink)
+        if entry.disturbed_runs:
+            used += _paint_left(painter, line.adjusted(used, 0, 0, 0), _BETWEEN, font, faint)
+            place = line.adjusted(used, 0, 0, 0)
+            used += _paint_left(painter, place, DISTURBED, font, self._palette.warning)
         rest = [entry.model, *(f"#{tag}" for tag in entry.tags), entry.note]
         words = "".join(f"{_BETWEEN}{_one_line(part)}" for part in rest if part)
         _paint_left(painter, line.adjusted(used, 0, 0, 0), words, font, faint)

@@ -19,10 +19,12 @@ class HistoryEntry:
         state: ``done``, ``running``, ``stopped``, ``failed`` or ``cut``.
         figure: The figure that stands for it, with its unit; empty where nothing was measured.
         figure_label: What that figure is.
+        short_figure: The same with what it is in few words, for the end of a line.
         about: How much the figure rests on (``fastest of 12 configurations · 60 runs``).
         place: Machine and engine in one line.
         tags: The user's words.
         note: The user's note.
+        disturbed_runs: Runs that something disturbed.
         can_resume: Whether it stopped before its end and can be gone on with.
         is_unkept: Whether it is in memory only, since it could not be written.
     """
@@ -35,10 +37,12 @@ class HistoryEntry:
     state: str = "done"
     figure: str = ""
     figure_label: str = ""
+    short_figure: str = ""
     about: str = ""
     place: str = ""
     tags: tuple[str, ...] = ()
     note: str = ""
+    disturbed_runs: int = 0
     can_resume: bool = False
     is_unkept: bool = False
 

@@ -108,6 +108,7 @@ def _about(entry: HistoryEntry) -> list[str]:
         state_words(entry),
         entry.model,
         " ".join(filter(None, (entry.figure_label, entry.figure))),
+        f"{entry.disturbed_runs:,} runs disturbed" if entry.disturbed_runs else "",
         full_time_words(entry.begun_s),
         *(f"#{tag}" for tag in entry.tags),
     )

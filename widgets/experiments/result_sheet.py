@@ -29,6 +29,8 @@ class Column:
         unit: What its numbers are counted in; may be empty.
         tip: What it means, a sentence or two; may be empty.
         is_number: Numbers stand at the right and are sorted as such; words at the left.
+        rank: Where there is no room the column of the highest rank is left out first; one of
+            rank 0 never is.
     """
 
     key: str
@@ -36,6 +38,7 @@ class Column:
     unit: str = ""
     tip: str = ""
     is_number: bool = True
+    rank: int = 0
 
 
 @dataclass(frozen=True)

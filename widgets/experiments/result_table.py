@@ -111,6 +111,14 @@ class ResultTable(QAbstractTableModel):
         """Title and unit of a column as they stand above it, in two lines."""
         return _two_lines(self._columns[column])
 
+    def title(self, column: int) -> str:
+        """Title of a column, without its unit."""
+        return self._columns[column].title
+
+    def rank(self, column: int) -> int:
+        """Columns of the highest rank give way first; those of rank 0 never do."""
+        return self._columns[column].rank
+
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers."""
         return self._columns[column].is_number

@@ -17,7 +17,7 @@ _MOST_LINES = 18
 # Names take no more than this share of the width where figures need the rest.
 _NAME_SHARE = 0.45
 _LEAST_NAME_PX = 30 * STEP_PX
-_BESIDE_PX = 5 * STEP_PX
+_BESIDE_PX = 4 * STEP_PX
 
 
 class ResultTableView(QTableView):
@@ -25,9 +25,11 @@ class ResultTableView(QTableView):
 
     Signals:
         cell_picked: Number (int) of the configuration of the row that is current now.
+        left_out_changed: Titles (list of str) of the columns for which there is no room.
     """
 
     cell_picked = Signal(int)
+    left_out_changed = Signal(list)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty table."""
@@ -37,6 +39,8 @@ class ResultTableView(QTableView):
         self._is_changing = False
         self._cell: int | None = None
         self._wanted: list[int] = []
+        self._left_out: list[int] = []
+        self._shows_all = False
         self._size = QSize()
         self.setModel(self._table)
         self._set_up()
@@ -98,6 +102,16 @@ class ResultTableView(QTableView):
         else:
             self.setCurrentIndex(self._table.index(line, 0))
         self._is_changing = False
+
+    def show_all(self, shows_all: bool) -> None:
+        """Have all columns and scroll across, or leave out those for which there is no room."""
+        self._shows_all = shows_all
+        self._fit_columns()
+        self.updateGeometry()
+
+    def left_out(self) -> list[str]:
+        """Titles of the columns that are left out."""
+        return [self._table.title(column) for column in self._left_out]
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
@@ -202,16 +216,40 @@ class ResultTableView(QTableView):
         if not self._wanted or len(self._wanted) != self._table.columnCount():
             return  # in the middle of a change to other columns
         widths, room = list(self._wanted), self.viewport().width()
-        spare = room - sum(widths)
+        self._leave_out(room)
+        shown = [column for column in range(len(widths)) if column not in self._left_out]
+        spare = room - sum(widths[column] for column in shown)
         if spare < 0 and self._table.names == 1:
             widths[0] = max(widths[0] + spare, min(widths[0], self._least_name_px()))
-        elif spare > 0 and not self._table.is_number(len(widths) - 1):
-            widths[-1] += spare
+        elif spare > 0 and not self._table.is_number(shown[-1]):
+            widths[shown[-1]] += spare
         elif spare > 0:
-            widths = [width + spare // len(widths) for width in widths]
-            widths[0] += spare % len(widths)
-        for column, width in enumerate(widths):
-            self.setColumnWidth(column, width)
+            for column in shown:
+                widths[column] += spare // len(shown)
+            widths[0] += spare % len(shown)
+        for column in shown:
+            self.setColumnWidth(column, widths[column])
+
+    def _leave_out(self, room: int) -> None:
+        """Hide columns of the highest rank until the others can be read whole."""
+        least = list(self._wanted)
+        if self._table.names == 1:
+            least[0] = min(least[0], self._least_name_px())
+        giving = sorted(
+            (column for column in range(len(least)) if self._table.rank(column)),
+            key=lambda column: (self._table.rank(column), column),
+        )
+        out: list[int] = []
+        while giving and not self._shows_all:
+            if sum(width for column, width in enumerate(least) if column not in out) <= room:
+                break
+            out.append(giving.pop())
+        out.sort()
+        for column in range(len(least)):
+            self.setColumnHidden(column, column in out)
+        if out != self._left_out:
+            self._left_out = out
+            self.left_out_changed.emit(self.left_out())
 
     def _least_name_px(self) -> int:
         return max(_LEAST_NAME_PX, int(_NAME_SHARE * self.viewport().width()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -23,6 +26,8 @@ from widgets.experiments.result_words import Facts, Paragraphs, heading, text_la
 from widgets.theme import set_role
 
 _EMPTY = "Nothing to show yet: what an experiment measures appears here after its first run."
+# Lower than this charts and table would get less than half of it.
+_LOW_PX = 130 * STEP_PX
 _STATE_ROLES = {"running": "muted", "stopped": "warning", "failed": "warning", "cut": "warning"}
 
 
@@ -52,6 +57,10 @@ class ResultView(QFrame):
         self._resume.setToolTip("Measure what is missing; what was measured stays.")
         self._resume.clicked.connect(self.resume_wanted)
         self._title, self._state = text_label("figure"), text_label("")
+        # Where it is low: the title in the line of the buttons, and nothing below it.
+        self._low_title = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
+        set_role(self._low_title, "heading")
+        self._is_low = False
         self._subtitle = ElidedLabel()
         set_role(self._subtitle, "hint")
         self._conclusion = Paragraphs(role="hint", first_role="heading", name="Conclusion")
@@ -62,6 +71,13 @@ class ResultView(QFrame):
         self.chart = ResultChart()
         self.table = ResultTableView()
         self.pick = ResultPick()
+        self._all = QPushButton("All columns")
+        self._all.setToolTip("Show those too that are left out, and scroll across.")
+        self._all.setCheckable(True)
+        self._all.hide()
+        set_role(self._all, "quiet")
+        self._left_out = text_label("hint")
+        self._left_out.hide()
         self._figures = self._figures_panel()
         self._scroll = self._body()
         column = QVBoxLayout(self)
@@ -72,6 +88,8 @@ class ResultView(QFrame):
         column.addWidget(self.pick)
         self.chart.cell_picked.connect(self._on_cell_picked)
         self.table.cell_picked.connect(self._on_cell_picked)
+        self.table.left_out_changed.connect(self._on_left_out_changed)
+        self._all.toggled.connect(self.table.show_all)
         self.pick.apply_wanted.connect(self.apply_wanted)
         self.set_sheet(None)
 
@@ -103,6 +121,19 @@ class ResultView(QFrame):
         self.chart.set_palette(palette)
         self.table.set_palette(palette)
 
+    def set_running(self, values: Mapping[str, object]) -> None:
+        """Settings that the engine runs, by key: those that need no applying."""
+        self.pick.set_running(values)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where it is low what surrounds the result takes a line above and one below."""
+        super().resizeEvent(event)
+        is_low = self.height() < _LOW_PX
+        if is_low != self._is_low:
+            self._is_low = is_low
+            self.pick.set_low(is_low)
+            self._show_header()
+
     def picked_cell(self) -> int | None:
         """Number of the configuration that is picked; None for none."""
         return self._cell
@@ -122,8 +153,9 @@ class ResultView(QFrame):
     def _show_words(self, sheet: ResultSheet | None) -> None:
         shown = sheet or ResultSheet("", "", _EMPTY)
         self._title.setText(shown.title)
+        self._low_title.set_text(shown.title)
         self._subtitle.set_text(shown.subtitle)
-        self._subtitle.setVisible(bool(shown.subtitle))
+        self._show_header()
         self._state.setText(shown.state_words)
         self._state.setVisible(bool(shown.state_words))
         set_role(self._state, _STATE_ROLES.get(shown.state, "muted"))
@@ -135,6 +167,16 @@ class ResultView(QFrame):
         self._steps.show_sentences(("Steps", steps) if steps else ())
         self._notes.show_sentences(shown.notes)
         self._facts.show_facts(shown.subject)
+
+    def _show_header(self) -> None:
+        self._low_title.setVisible(self._is_low)
+        self._title.setVisible(not self._is_low)
+        self._subtitle.setVisible(bool(self._subtitle.full_text()) and not self._is_low)
+
+    def _on_left_out_changed(self, titles: list[str]) -> None:
+        self._left_out.setText(f"Left out for want of room: {', '.join(titles)}.")
+        self._left_out.setVisible(bool(titles))
+        self._all.setVisible(bool(titles) or self._all.isChecked())
 
     def _on_cell_picked(self, cell: int) -> None:
         self._cell = None if cell < 0 else cell
@@ -158,7 +200,9 @@ class ResultView(QFrame):
         buttons = QHBoxLayout()
         buttons.setContentsMargins(0, 0, 0, 0)
         buttons.addWidget(self._back)
-        buttons.addStretch(1)
+        buttons.setSpacing(2 * STEP_PX)
+        buttons.addWidget(self._low_title, 1)
+        buttons.addStretch(0)
         buttons.addWidget(self._resume)
         header = QVBoxLayout()
         header.setContentsMargins(0, 0, 0, 0)
@@ -183,12 +227,14 @@ class ResultView(QFrame):
         title: QLabel = heading("Figures")
         header.addWidget(title)
         header.addStretch(1)
+        header.addWidget(self._all)
         header.addWidget(copy)
         column = QVBoxLayout(panel)
         column.setContentsMargins(PANEL_PADDING_PX, 2 * STEP_PX, PANEL_PADDING_PX, 2 * STEP_PX)
         column.setSpacing(STEP_PX)
         column.addLayout(header)
         column.addWidget(self.table)
+        column.addWidget(self._left_out)
         return panel
 
     def _body(self) -> QScrollArea:

@@ -112,6 +112,9 @@ def test_that_nothing_is_said_twice(title: str, said: str) -> None:
 
 
 def test_that_the_figures_of_several_say_of_which_they_are() -> None:
+    alike = [cell(f"slots={n}", {"slots": n}) for n in (1, 2)]
+    told = subtitle_of(experiment(cells=alike, kind=Kind.SWEEP))
+    assert "not told apart, highest median of 2: slots=" in told
     assert subtitle_of(sweep()) == "Slots from 1 up · highest throughput of 6: slots=32"
 
 
