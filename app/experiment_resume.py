@@ -6,7 +6,9 @@ import msgspec
 
 from app.experiment_request import SweepRequest
 from app.experiments.experiment import Cell, Experiment, Kind
-from app.experiments.measures import BY_FIGURE
+from app.experiments.measures import BY_FIGURE, Measure
+from app.experiments.sweep import MOST_ROUNDS
+from app.experiments.sweep_resume import MEASURE, ROUNDS
 from app.experiments.workload import Workload
 from app.experiments.workload_error import WorkloadError
 from engine_bridge.settings.config import EngineConfig
@@ -40,10 +42,21 @@ def resume_request(kept: Experiment, running: EngineConfig | None) -> SweepReque
     workload.check()
     words = words_of(kept.cells)
     base = base_of(kept.cells[0], words, kept.subject.model_path)
+    return SweepRequest(base, words, workload, _measure_of(kept, workload), _rounds_of(kept), kept)
+
+
+def _measure_of(kept: Experiment, workload: Workload) -> Measure:
+    """That which was asked for; of a sweep that does not keep it the usual one."""
     is_alone = workload.users == 1 and workload.rate_req_s is None
-    measure = BY_FIGURE["user_tok_s" if is_alone else "total_tok_s"]
-    most = max(len(cell.runs) for cell in kept.cells)
-    return SweepRequest(base, words, workload, measure, max(_ROUNDS, most), kept)
+    usual = BY_FIGURE["user_tok_s" if is_alone else "total_tok_s"]
+    return BY_FIGURE.get(str(kept.asked.get(MEASURE)), usual)
+
+
+def _rounds_of(kept: Experiment) -> int:
+    """As many as were asked for, and no fewer than were measured."""
+    asked = kept.asked.get(ROUNDS)
+    rounds = asked if isinstance(asked, int) and 1 <= asked <= MOST_ROUNDS else _ROUNDS
+    return max(rounds, *(len(cell.runs) for cell in kept.cells))
 
 
 def words_of(cells: tuple[Cell, ...]) -> tuple[str, ...]:

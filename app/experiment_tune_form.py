@@ -74,7 +74,7 @@ def read_tune(reading: Reading) -> tuple[TuneRequest, Work, Mapping[str, str]]:
     config = reading.config()
     with fields.at(SOURCE):
         goal.check()
-    notes = {}
+    notes = _unused_limits(reading, purpose)
     try:
         with fields.at(SOURCE):
             refuse_impossible(config, workload, 1)
@@ -83,6 +83,14 @@ def read_tune(reading: Reading) -> tuple[TuneRequest, Work, Mapping[str, str]]:
         notes["ctx_needed_tok"] = "The work needs more than a slot has now, which will be raised."
     work = Work(((goal.run_workload, measurements),), is_most=True, most_s=goal.seconds or math.inf)
     return TuneRequest(config, goal, reading.situation.memory), work, notes
+
+
+def _unused_limits(reading: Reading, purpose: Purpose) -> dict[str, str]:
+    """Notes beside limits that were typed though this purpose has none."""
+    if purpose is Purpose.USERS:
+        return {}
+    told = f"Counts for “{PURPOSES[1].word}” only."
+    return {name: told for name in ("ttft_slo_s", "tpot_slo_ms") if reading.fields.text(name)}
 
 
 def _refuse_without_limits(purpose: Purpose, workload: Workload) -> None:

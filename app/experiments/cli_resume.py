@@ -32,13 +32,17 @@ def kept_in(arguments: argparse.Namespace) -> Experiment | None:
 
     Raises:
         StorageError: If there is none of that key, it cannot be read, or it is still going on.
+        DomainError: If it is about another model.
     """
     if arguments.resume is None:
         return None
     from app.experiments.experiment import State  # noqa: PLC0415
     from app.experiments.history_store import HistoryStore  # noqa: PLC0415
+    from app.experiments.model_hash import ModelHashes  # noqa: PLC0415
+    from app.experiments.resume import refuse_other_model  # noqa: PLC0415
     from app.storage.folders import own_folders  # noqa: PLC0415
     from app.storage.storage_error import StorageError  # noqa: PLC0415
+    from engine_bridge.settings.home_path import whole_path  # noqa: PLC0415
 
     history = HistoryStore(own_folders().history)
     try:
@@ -47,6 +51,8 @@ def kept_in(arguments: argparse.Namespace) -> Experiment | None:
         history.close()
     if kept.state is State.RUNNING:  # that of a program that is gone is called cut
         raise StorageError(f"{kept.key} is being measured by another program at the moment.")
+    # Here already: where nothing is left to be measured, an engine would be started to say it.
+    refuse_other_model(kept, ModelHashes().of(whole_path(arguments.model)))
     return kept
 
 

@@ -6,6 +6,7 @@ Only the standard library at import, so that a wrong word is refused before anyt
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from app.experiments.cli_engine import (
@@ -105,6 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         refuse_files(config.model_path, goal.drafts)
     except SENTENCES as error:
         return said(error, as_json=arguments.json)
+    if without_users := _unused_limits(arguments):
+        sys.stderr.write(f"{without_users}\n")
     if tell_plan(planned_tune(goal), arguments):
         return 0
 
@@ -152,6 +155,18 @@ def _users(arguments: argparse.Namespace, workload: Workload) -> int:
     return workload.users
 
 
+def _unused_limits(arguments: argparse.Namespace) -> str:
+    """That limits were asked for which count for users alone; empty where that is not so."""
+    named = [f"--{option}" for option in ("ttft", "tpot") if getattr(arguments, option) is not None]
+    if not named or arguments.purpose == "users":
+        return ""
+    verb = "counts" if len(named) == 1 else "count"
+    return (
+        f"{' and '.join(named)} {verb} with --for users only: --for {arguments.purpose} is tuned "
+        "as if there were no limit."
+    )
+
+
 def _limited(workload: Workload, arguments: argparse.Namespace) -> Workload:
     import msgspec  # noqa: PLC0415
 
@@ -170,7 +185,9 @@ def _keys(words: list[str]) -> tuple[str, ...]:
     from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
     from engine_bridge.settings.table import BY_KEY  # noqa: PLC0415
 
-    keys = [key.strip() for word in words for key in word.split(",") if key.strip()]
+    if not all(key.strip() for word in words for key in word.split(",")):
+        raise DomainError("--keep takes keys of settings, such as slots,threads; got an empty one.")
+    keys = [key.strip() for word in words for key in word.split(",")]
     for key in keys:
         if key not in BY_KEY:
             raise DomainError(unknown_key_sentence(key))

@@ -158,6 +158,8 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         failure: Why it failed, in a sentence; empty if it did not.
         tags: The user's words for it.
         note: The user's note.
+        asked: What was asked for beside all that, by name: of a sweep ``rounds`` and ``measure``
+            (the key of a figure). Empty where nothing was, and of those kept before there was any.
     """
 
     key: str
@@ -172,3 +174,4 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failure: str = ""
     tags: tuple[str, ...] = ()
     note: str = ""
+    asked: dict[str, Value] = {}

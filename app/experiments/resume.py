@@ -86,6 +86,19 @@ def refuse_other_settings(kept: Experiment, settings: Mapping[str, Value]) -> No
             )
 
 
+def refuse_other_model(kept: Experiment, model_sha256: str) -> None:
+    """Refuse one that was measured on another model; an unknown hash refuses nothing.
+
+    Known before anything is started, unlike the machine's and the engine's.
+
+    Raises:
+        DomainError: In a sentence.
+    """
+    before = kept.subject.model_sha256
+    if before and model_sha256 and before != model_sha256:
+        raise DomainError(_other_sentence(kept, "model", before, model_sha256))
+
+
 def refuse_other_subject(kept: Experiment, subject: Subject) -> None:
     """Refuse one that was measured on something else.
 

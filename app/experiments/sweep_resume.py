@@ -17,6 +17,10 @@ from app.experiments.resume import (
 from app.experiments.sweep import Sweep, cells_of, given_up
 from app.experiments.workload import Workload
 from app.experiments.workload_file import kept_json
+from engine_bridge.settings.domain import Value
+
+ROUNDS, MEASURE = "rounds", "measure"
+"""Under what an experiment keeps what was asked for."""
 
 _WORDS = "--vary and --set"
 
@@ -39,6 +43,7 @@ def begun(
         subject=subject,
         workload=kept_json(workload),
         cells=cells_of(asked.cells),
+        asked=_words_of(asked),
     )
 
 
@@ -62,7 +67,12 @@ def resumed(kept: Experiment, asked: Sweep, subject: Subject, workload: Workload
         _gone_on_with(before, now) for before, now in zip(kept.cells, wanted, strict=True)
     )
     return msgspec.structs.replace(
-        kept, state=State.RUNNING, cells=cells, conclusion=(), failure=""
+        kept,
+        state=State.RUNNING,
+        cells=cells,
+        conclusion=(),
+        failure="",
+        asked=_words_of(asked),
     )
 
 
@@ -85,6 +95,11 @@ def refuse_other_words(kept: Experiment, cells: Sequence[GridCell], workload: Wo
 
 
 # --- Inside -----------------------------------------------------------------------------
+
+
+def _words_of(asked: Sweep) -> dict[str, Value]:
+    """What neither the workload nor the cells tell of a sweep."""
+    return {ROUNDS: asked.rounds, MEASURE: asked.measure.key}
 
 
 def _gone_on_with(before: Cell, now: Cell) -> Cell:

@@ -347,3 +347,11 @@ def test_that_a_home_folder_that_is_none_is_a_sentence_at_its_field() -> None:
     ):
         told = next(iter(refused(values).values()))
         assert told.startswith("There is no home folder '~no-such-user'.")
+
+
+def test_that_limits_that_a_purpose_does_not_count_are_noted() -> None:
+    noted = read_form(form("tune", purpose="chat", ttft_slo_s="1", tpot_slo_ms="50"), situation())
+    assert noted.notes["ttft_slo_s"] == "Counts for “Users within the limits” only."
+    assert noted.notes["tpot_slo_ms"] == noted.notes["ttft_slo_s"]
+    counted = read_form(form("tune", purpose="users", ttft_slo_s="1"), situation())
+    assert "ttft_slo_s" not in counted.notes

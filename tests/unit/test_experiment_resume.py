@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from app.experiment_resume import resume_request, words_of
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.grid import grid_of
+from app.experiments.measures import BY_FIGURE
 from app.experiments.presets import preset_workload
-from app.experiments.sweep import cells_of
-from app.experiments.sweep_resume import refuse_other_words
+from app.experiments.sweep import Sweep, cells_of
+from app.experiments.sweep_resume import begun, refuse_other_words, resumed
 from app.experiments.workload_file import kept_json
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
@@ -52,6 +55,28 @@ def test_that_rounds_already_measured_are_not_dropped() -> None:
     cell = Cell(kept.cells[0].name, kept.cells[0].config, runs=tuple(figures() for _ in range(7)))
     kept = msgspec.structs.replace(kept, cells=(cell, kept.cells[1]))
     assert resume_request(kept, BASE).rounds == 7
+
+
+def test_that_rounds_and_figure_are_those_that_were_asked_for() -> None:
+    kept, cells = stopped("slots=1,2"), grid_of(BASE, ("slots=1,2",))
+    workload = preset_workload("chat")
+    before = resume_request(kept, BASE)
+    assert (before.rounds, before.measure.key) == (5, "user_tok_s")
+    for rounds in (3, 9):
+        asked = Sweep(cells, BY_FIGURE["ttft_s"], rounds)
+        new = begun(asked, kept.subject, workload, key="k", begun_at=kept.begun_at, title="t")
+        request = resume_request(new, BASE)
+        assert (request.rounds, request.measure.key) == (rounds, "ttft_s")
+        more = resumed(new, Sweep(cells, BY_FIGURE["tpot_s"], rounds + 1), new.subject, workload)
+        request = resume_request(more, BASE)
+        assert (request.rounds, request.measure.key) == (rounds + 1, "tpot_s")
+
+
+@pytest.mark.parametrize("asked", [{"rounds": 0, "measure": "luck"}, {"rounds": "many"}])
+def test_that_words_of_another_version_are_taken_for_the_usual_ones(asked: dict[str, Any]) -> None:
+    kept = msgspec.structs.replace(stopped("slots=1,2"), asked=asked)
+    request = resume_request(kept, BASE)
+    assert (request.rounds, request.measure.key) == (5, "user_tok_s")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--seconds", "nan"], "The limit of seconds must be 0 or more; got nan."),
         (["--margin", "-1"], "must be 0 or more"),
         (["--context", "-1"], "must be 0 or more"),
+        (["--keep", ""], "--keep takes keys of settings"),
+        (["--keep", "slots,"], "--keep takes keys of settings"),
         (["--keep", "slotz"], "There is no setting 'slotz'."),
         (["--set", "slots=0"], "0 is outside 1 to 256"),
         (["--workload", "no-such"], "no-such"),
@@ -80,6 +82,23 @@ def test_that_twenty_minutes_are_the_limit_unless_another_or_none_is_asked_for(
     assert "at most 80 runs within 20 min of" in " ".join(capsys.readouterr().out.split())
     assert cli_tune.run(parsed("--plan", "--seconds", "0")) == 0
     assert "at most 80 runs of" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--ttft", "1"], "--ttft counts with --for users only"),
+        (["--for", "batch", "--ttft", "1", "--tpot", "1"], "--ttft and --tpot count with --for"),
+        (["--for", "users", "--ttft", "1"], ""),
+        (["--workload", "rag"], ""),
+    ],
+)
+def test_that_limits_that_do_not_count_are_said_to(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli_tune.run(parsed("--plan", *words)) == 0
+    said = capsys.readouterr().err
+    assert sentence in said if sentence else not said
 
 
 def test_that_users_are_what_the_purpose_or_the_workload_says() -> None:
