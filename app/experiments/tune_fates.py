@@ -66,7 +66,9 @@ class Fates:
         if names := self._named(Fate.LOST):
             told.append(f"Tried without a clear gain: {'; '.join(names)}.")
         if names := self._named(Fate.NOTHING):
-            told.append(f"Not tried, for no other value could run: {'; '.join(names)}.")
+            told.append(
+                f"Not tried, for there was no other value that could run: {'; '.join(names)}."
+            )
         if names := self._named(Fate.NO_TIME):
             limit = duration_text(goal.seconds)
             told.append(

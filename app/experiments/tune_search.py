@@ -318,7 +318,6 @@ class Search:
             StoppedError: If the user stopped the experiment.
             PortError: If the engine can go on with none.
         """
-        self._trials.announce("What is not decided yet")
         # In a limited time runs are fewer, and yet it should be told what came of them.
         least = (3 if self._goal.seconds else 6) * _CONFIRMING
         confirming = _CONFIRMING if self._trials.budget >= least else 0
@@ -327,6 +326,7 @@ class Search:
             open_ones = self._open()[: min(_MOST_UNDECIDED, left - 1)]
             if not open_ones:
                 break
+            self._trials.announce("What is not decided yet")
             raced |= dict.fromkeys(open_ones)
             rounds = min(_UNDECIDED_ROUNDS, left // (len(open_ones) + 1))
             before = self.best

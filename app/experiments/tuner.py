@@ -164,9 +164,9 @@ class _Tuning:
         trials, start = self._trials, self._start
         if best == start or start not in trials.measured:
             return
-        trials.announce("The best beside the settings before")
         missing = _CONFIRMING_PAIRS - len(self._pairs(start, best)[0])
         for number in range(min(missing, trials.left // 2)):
+            trials.announce("The best beside the settings before")
             try:
                 trials.run_round((start, best) if number % 2 == 0 else (best, start))
             except SpentError:

@@ -94,6 +94,24 @@ def test_that_only_steps_that_are_measured_are_counted_and_by_their_labels_and_k
     ]  # fmt: skip
 
 
+def test_that_nothing_is_announced_that_is_not_measured() -> None:
+    # Between two parts that are announced at least one run was taken.
+    told: list[tuple[str, int]] = []
+    bench = SpeedBench(by_threads)
+
+    class Counting(Listener):
+        def progressed(self, share: float, sentence: str, left_s: float | None) -> None:
+            if not told or told[-1][0] != sentence:
+                told.append((sentence, len(bench.measured)))
+
+    for budget in (4, 8, 20, 80):
+        told.clear()
+        bench.measured.clear()
+        tuned(bench, measurements=budget, listener=Counting())
+        counts = [count for _, count in told[1:]] + [len(bench.measured)]  # planning measures none
+        assert counts == sorted(set(counts)), told
+
+
 def test_that_runs_that_are_too_few_for_a_race_are_told_as_that() -> None:
     experiment = tuned(SpeedBench(by_threads), measurements=5)
     told = " ".join(experiment.conclusion)
@@ -115,7 +133,9 @@ def test_that_every_step_is_told_once_whatever_became_of_it() -> None:
         told = " ".join(experiment.conclusion)
         for key in ("threads_batch", "ubatch_tok", "flash_attn", "spec_types"):
             assert told.count(f"({key})") == 1, (budget, key, told)
-        assert "Not tried, for no other value could run: Threads, prefill (threads_batch)." in told
+        assert (
+            "for there was no other value that could run: Threads, prefill (threads_batch)." in told
+        )
     stopped = tuned(SpeedBench(by_threads, stop_after=7))
     told = " ".join(stopped.conclusion)
     assert "Not reached before it ended: " in told
