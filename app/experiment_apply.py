@@ -145,9 +145,10 @@ class ExperimentApply(QObject):
 
     def _on_settings_applied(self, _keys: object) -> None:
         """Say so once all of it is in force, and not a part that cost nothing."""
-        after, running = self._after, self.running_values()
-        is_whole = after is not None and running == {key: getattr(after, key) for key in _KEYS}
-        if self._applying and is_whole:
+        after, applied = self._after, self._session.applied
+        if not self._applying or after is None or applied is None:
+            return
+        if all(getattr(applied.config, key) == getattr(after, key) for key in _KEYS):
             words, self._applying = self._applying, ""
             self.told.emit(f"Applied: {words}.", self._can_undo)
 

@@ -20,6 +20,7 @@ from app.experiments.measures import BY_FIGURE
 from app.experiments.ranking import are_alike
 from app.experiments.spread import summary
 from app.experiments.tables import DISTURBED, cell_values, label_of, scale_of, settings_text
+from app.result_names import said_experiment
 from resources.card_tokens import (
     BODY_PX,
     FIGURE_PX,
@@ -76,7 +77,8 @@ def card_png(experiment: Experiment, palette: Palette = DARK) -> bytes:
 
 
 def draw_card(experiment: Experiment, palette: Palette = DARK) -> QImage:
-    """The card of ``experiment``, 1200 × 630 px."""
+    """The card of ``experiment``, 1200 × 630 px; settings have the names of the window."""
+    experiment = said_experiment(experiment)
     image = QImage(WIDTH_PX, HEIGHT_PX, QImage.Format.Format_RGB32)
     image.fill(QColor(palette.background))
     painter = QPainter(image)

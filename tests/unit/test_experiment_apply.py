@@ -154,6 +154,17 @@ def test_that_without_a_model_nothing_can_be_applied(desk: Desk) -> None:
     assert desk.told == [(NO_MODEL, False)]
 
 
+def test_that_what_is_wanted_meanwhile_does_not_hide_that_it_was_applied(desk: Desk) -> None:
+    desk.load()
+    desk.apply.apply({"slots": 8})
+    desk.session.want({"slots": 16})
+    desk.answer()
+    assert desk.told[-1] == ("Applied: Parallel slots 4 → 8.", True)
+    assert "slots" not in desk.apply.running_values(), "another number is wanted"
+    assert desk.apply.running_values()["flash_attn"] == "auto"
+    assert desk.apply.running_values("/other.gguf") == {}
+
+
 def test_that_a_refusal_is_told_in_place_of_having_applied(desk: Desk) -> None:
     desk.load()
     desk.apply.apply({"slots": 8})

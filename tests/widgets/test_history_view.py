@@ -90,6 +90,25 @@ def test_that_a_row_is_said_whole(view: HistoryView) -> None:
     assert said.endswith("#night")
 
 
+def test_that_disturbed_runs_are_marked_in_their_row(view: HistoryView) -> None:
+    view.list.clearSelection()
+    quiet = view.list.viewport().grab().toImage()
+    view.set_entries(EntryList.of((*ENTRIES[:1], replace(ENTRIES[1], disturbed_runs=2))))
+    view.list.clearSelection()
+    marked = view.list.viewport().grab().toImage()
+    row = view.list.visualRect(view.model.index(1))
+    assert quiet.copy(row) != marked.copy(row)
+    assert "2 runs disturbed" in view.model.index(1).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_that_the_figure_of_a_row_says_what_it_is(view: HistoryView) -> None:
+    before = view.list.viewport().grab().toImage()
+    named = replace(ENTRIES[1], short_figure="52.8 tok/s in total")
+    view.set_entries(EntryList.of((ENTRIES[0], named, *ENTRIES[2:])), ["battery", "night"])
+    row = view.list.visualRect(view.model.index(1))
+    assert before.copy(row) != view.list.viewport().grab().toImage().copy(row)
+
+
 def test_that_each_state_says_what_it_is(shown: Callable[[QWidget], None], qtbot: QtBot) -> None:
     view = HistoryView(clock_s=lambda: NOW_S)
     shown(view)

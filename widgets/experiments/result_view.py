@@ -28,6 +28,7 @@ from widgets.theme import set_role
 _EMPTY = "Nothing to show yet: what an experiment measures appears here after its first run."
 # Lower than this charts and table would get less than half of it.
 _LOW_PX = 130 * STEP_PX
+_ALL, _FEWER = "All columns", "Fewer columns"
 _STATE_ROLES = {"running": "muted", "stopped": "warning", "failed": "warning", "cut": "warning"}
 
 
@@ -71,7 +72,7 @@ class ResultView(QFrame):
         self.chart = ResultChart()
         self.table = ResultTableView()
         self.pick = ResultPick()
-        self._all = QPushButton("All columns")
+        self._all = QPushButton(_ALL)
         self._all.setToolTip("Show those too that are left out, and scroll across.")
         self._all.setCheckable(True)
         self._all.hide()
@@ -89,7 +90,7 @@ class ResultView(QFrame):
         self.chart.cell_picked.connect(self._on_cell_picked)
         self.table.cell_picked.connect(self._on_cell_picked)
         self.table.left_out_changed.connect(self._on_left_out_changed)
-        self._all.toggled.connect(self.table.show_all)
+        self._all.toggled.connect(self._on_all_toggled)
         self.pick.apply_wanted.connect(self.apply_wanted)
         self.set_sheet(None)
 
@@ -177,6 +178,10 @@ class ResultView(QFrame):
         self._left_out.setText(f"Left out for want of room: {', '.join(titles)}.")
         self._left_out.setVisible(bool(titles))
         self._all.setVisible(bool(titles) or self._all.isChecked())
+
+    def _on_all_toggled(self, shows_all: bool) -> None:
+        self._all.setText(_FEWER if shows_all else _ALL)
+        self.table.show_all(shows_all)
 
     def _on_cell_picked(self, cell: int) -> None:
         self._cell = None if cell < 0 else cell
