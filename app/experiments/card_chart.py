@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF
 
 from app.experiments.card_painter import CENTRE, RIGHT, CardPainter
-from app.experiments.experiment import Cell, Experiment
+from app.experiments.experiment import Cell, Experiment, Kind
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.measures import BY_FIGURE
+from app.experiments.ranking import are_alike
 from app.experiments.spread import spread_of, summary
 from app.experiments.tables import DISTURBED, cell_values, common_scale, label_of, with_spread
 from resources.card_tokens import (
@@ -98,7 +99,7 @@ def chart_of(experiment: Experiment) -> Chart:
         return _chart_of_extras(experiment)
     if len(measured) == 1:
         return _chart_of_runs(measured[0], key)
-    return _chart_of_cells(measured, key)
+    return _chart_of_cells(measured, key, is_sweep=experiment.kind is Kind.SWEEP)
 
 
 def draw_chart(card: CardPainter, chart: Chart, place: QRectF) -> None:
@@ -155,7 +156,7 @@ def _chart_of_runs(cell: Cell, key: str) -> Chart:
     return Chart(_titled(label_of(measure), scale.unit), note, bars, is_of_runs=True)
 
 
-def _chart_of_cells(cells: Sequence[Cell], key: str) -> Chart:
+def _chart_of_cells(cells: Sequence[Cell], key: str, *, is_sweep: bool) -> Chart:
     measure = BY_FIGURE[key]
     scale = common_scale(measure, cells)
     rated = [
@@ -163,6 +164,8 @@ def _chart_of_cells(cells: Sequence[Cell], key: str) -> Chart:
         for cell in cells
         if (short := summary(cell_values(cell, key))) is not None
     ]
+    # Of a sweep none stands out where none can be told from the others.
+    is_alike = is_sweep and are_alike(cells, measure)
     best = (max if measure.is_more_better else min)(value for value, _, _ in rated)
     shown = rated
     if len(rated) > MOST_ROWS:
@@ -170,7 +173,8 @@ def _chart_of_cells(cells: Sequence[Cell], key: str) -> Chart:
         shown = order[:MOST_ROWS]
     bars = tuple(
         Bar(
-            cell.name, value, short.spread, with_spread(short, scale), value == best,
+            cell.name, value, short.spread, with_spread(short, scale),
+            is_best=is_alike or value == best,
             is_disturbed=any(cell.disturbed),
         )
         for value, cell, short in shown

@@ -132,6 +132,13 @@ def test_that_a_chart_of_many_cells_shows_the_best_and_says_so() -> None:
     assert [bar.is_best for bar in chart.bars] == [True, *[False] * 4]
 
 
+def test_that_no_bar_stands_out_where_none_is_told_from_the_others() -> None:
+    other = cell("slots=2", runs=3, speed=1.001)
+    alike = [cell("slots=1", runs=3), msgspec.structs.replace(other, runs=other.runs[::-1])]
+    swept = chart_of(experiment(cells=alike, kind=Kind.SWEEP))
+    assert [bar.is_best for bar in swept.bars] == [True, True]
+
+
 def test_that_a_chart_of_few_cells_keeps_their_order() -> None:
     chart = chart_of(sweep(cells=3))
     assert [bar.name for bar in chart.bars] == ["slots=1", "slots=2", "slots=4"]
