@@ -8,7 +8,7 @@ from app.experiments.spread import Summary
 from app.experiments.subject_text import kept_workload
 from app.experiments.tables import label_of, scale_of
 from app.experiments.tune_objective import TURN, turn_s
-from app.experiments.tune_result import KEPT, is_before
+from app.experiments.tune_result import KEPT, is_before, is_undecided
 from app.result_points import CellTexts, point_of, short_of, short_of_values
 from widgets.experiments.result_sheet import Axis, Chart, Line, Plot, Point, Standing
 
@@ -17,7 +17,7 @@ _KEYS = ("goodput_req_s", TURN.key, "total_tok_s", "user_tok_s", "ttft_s")
 _MOST_PLOTS = 3
 _NOTE = (
     "Configurations in the order in which they were tried, medians of their runs, bars their "
-    "spread, ±. Filled: kept, and the settings before; outlined: dropped."
+    "spread, ±. Filled: kept, and the settings before; outlined: dropped or not decided."
 )
 _LINE_NOTE = "The line is what was best so far."
 
@@ -67,10 +67,12 @@ def path_charts(experiment: Experiment, texts: CellTexts) -> list[Chart]:
 def outcome_of(experiment: Experiment, cell: Cell) -> str:
     """What became of a configuration: ``best``, ``kept``, ``dropped``; empty before it was run.
 
-    Of the settings before, with which the best is compared, ``before``.
+    Of the settings before, with which the best is compared, ``before``; of one that ran when the
+    tuning ended too early, ``not decided``.
     """
-    if is_before(cell):
-        return "before" if cell.runs else ""
+    if is_before(cell) or is_undecided(cell):
+        word = "before" if is_before(cell) else "not decided"
+        return word if cell.runs else ""
     kept = cell.extra.get(KEPT)
     if kept is None:
         return "dropped" if cell.runs else ""

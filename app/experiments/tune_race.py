@@ -29,14 +29,14 @@ class Result:
         judgements: Every candidate that was measured beside the best so far, against it.
         refused: Candidates that the engine refused.
         stopped: Raised by whoever has told what the race came to; None unless the user stopped it.
-        is_cut: Whether the time was over, or the user stopped it, in the middle of a round.
+        cut: Why it ended in the middle of a round: ``you stopped it``; empty if it did not.
     """
 
     winner: EngineConfig | None = None
     judgements: dict[EngineConfig, Judgement] = field(default_factory=dict)
     refused: list[EngineConfig] = field(default_factory=list)
     stopped: StoppedError | None = None
-    is_cut: bool = False
+    cut: str = ""
 
 
 def race(
@@ -72,8 +72,9 @@ class _Race:
         try:
             self._run(most_rounds)
         except (SpentError, StoppedError) as error:
-            self._result.is_cut = True
-            self._result.stopped = error if isinstance(error, StoppedError) else None
+            self._result.cut = "the time was over"
+            if isinstance(error, StoppedError):
+                self._result.cut, self._result.stopped = "you stopped it", error
             self._take_out([one for one in self._alive if not self._trials.reason(one)])
             for config in self._alive:
                 self._judged(config)

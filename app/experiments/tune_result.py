@@ -21,6 +21,15 @@ def is_before(cell: Cell) -> bool:
     return cell.notes[:1] == (BEFORE,) and not cell.extra.get(KEPT)
 
 
+NOT_DECIDED = "Not decided, for"
+"""How the verdict on a try begins that came to no end of its own."""
+
+
+def is_undecided(cell: Cell) -> bool:
+    """Whether it was tried, and the tuning ended before it was kept or dropped."""
+    return not cell.extra.get(KEPT) and NOT_DECIDED in "".join(cell.notes[-1:])
+
+
 def best_cell(experiment: Experiment) -> Cell | None:
     """The cell that was kept last: the best so far; None where none was."""
     kept = [cell for cell in experiment.cells if cell.extra.get(KEPT)]

@@ -224,12 +224,11 @@ class Search:
                     judgement,
                     self._objective,
                     is_kept=is_kept,
-                    is_cut=result.stopped is not None,
+                    cut=result.cut,
                 )
                 self._trials.note(config, note)
-            elif result.is_cut and self._trials.cell(config).runs:
-                by_user = result.stopped is not None
-                self._trials.note(config, cut_note(title, before, config, by_user=by_user))
+            elif result.cut and self._trials.cell(config).runs:
+                self._trials.note(config, cut_note(title, before, config, result.cut))
 
     def _learn(
         self,

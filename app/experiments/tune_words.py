@@ -15,7 +15,7 @@ from app.experiments.terminal import duration_text
 from app.experiments.tune_goal import Purpose, TuneGoal
 from app.experiments.tune_judge import Judgement
 from app.experiments.tune_objective import Objective
-from app.experiments.tune_result import changes_between
+from app.experiments.tune_result import NOT_DECIDED, changes_between
 from app.experiments.verdict import Outcome, verdict_of_pairs
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -59,16 +59,16 @@ def saw(judgement: Judgement, objective: Objective) -> str:
     return f"{told} in {level.measure.label} (± {error}, {pairs})"
 
 
-def verdict_words(judgement: Judgement, *, is_kept: bool, is_cut: bool = False) -> str:
-    """Why it was kept or dropped; ``is_cut`` where the user stopped before it was clear."""
+def verdict_words(judgement: Judgement, *, is_kept: bool, cut: str = "") -> str:
+    """Why it was kept or dropped; ``cut`` is why its race ended before it was clear, if it did."""
     if is_kept and judgement.outcome is Outcome.BETTER:
         return "Kept, for the gain is clear."
     if is_kept:
         return "Kept, for it is probably better; the runs that were left could not make it clear."
     if judgement.outcome is Outcome.WORSE:
         return "Dropped, for it is clearly worse."
-    if is_cut:
-        return "Not decided, for you stopped it."
+    if cut:
+        return f"{NOT_DECIDED} {cut}."
     if judgement.outcome is Outcome.BETTER:
         return "Dropped, for another one looked better still."
     return "Dropped, for the difference is no larger than what runs differ by."
@@ -82,19 +82,18 @@ def try_note(
     objective: Objective,
     *,
     is_kept: bool,
-    is_cut: bool = False,
+    cut: str = "",
 ) -> str:
     """One try in full: what was tried, what was seen, what became of it and why."""
     return (
         f"{title}: tried {change_words(before, after)}. Saw {saw(judgement, objective)}. "
-        f"{verdict_words(judgement, is_kept=is_kept, is_cut=is_cut)}"
+        f"{verdict_words(judgement, is_kept=is_kept, cut=cut)}"
     )
 
 
-def cut_note(title: str, before: EngineConfig, after: EngineConfig, *, by_user: bool) -> str:
-    """A try that ended before it could be compared: the user stopped it, or the time was over."""
-    why = "You stopped it" if by_user else "The time was over"
-    return f"{title}: tried {change_words(before, after)}. {why} before it was compared."
+def cut_note(title: str, before: EngineConfig, after: EngineConfig, cut: str) -> str:
+    """A try that ended before it could be compared; ``cut`` is why: ``you stopped it``."""
+    return f"{title}: tried {change_words(before, after)}. {NOT_DECIDED} {cut}."
 
 
 def refusal_note(title: str, before: EngineConfig, after: EngineConfig, reason: str) -> str:

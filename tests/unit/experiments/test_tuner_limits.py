@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from app.experiments.experiment import Experiment, State
 from app.experiments.tune_goal import Purpose, TuneGoal
-from app.experiments.tune_result import best_cell, is_before
+from app.experiments.tune_result import best_cell, is_before, is_undecided
 from app.experiments.tune_table import tune_lines, tune_object
 from app.result_tune import outcome_of
 from engine_bridge.settings.config import EngineConfig
@@ -60,6 +60,11 @@ def test_that_a_run_that_outlasts_the_limit_ends_its_race_and_is_told() -> None:
     assert len(bench.measured) == 7
     drafting = [cell for cell in experiment.cells if cell.config.get("spec_types")]
     assert all(cell.notes for cell in drafting)
+    ran = [cell for cell in drafting if cell.runs]
+    assert len(ran) == 2
+    assert all(cell.notes[-1].endswith("Not decided, for the time was over.") for cell in ran)
+    assert all(is_undecided(cell) for cell in ran)
+    assert {outcome_of(experiment, cell) for cell in ran} == {"not decided"}
 
 
 def test_that_without_a_limit_no_time_is_too_long() -> None:
