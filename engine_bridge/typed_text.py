@@ -10,8 +10,9 @@ import re
 MOST_QUOTED = 40
 """Signs of a typed text that a sentence repeats; what is behind them tells nobody more."""
 
-# Python refuses to read thousands of digits; nothing that is counted needs thirty.
-_LONGEST_NUMBER = 30
+LONGEST_NUMBER = 30
+"""Signs of a whole number: Python refuses to read thousands, and nothing counted needs thirty."""
+
 _LONG_WORD = re.compile(rf"(\S{{{MOST_QUOTED}}})\S{{{MOST_QUOTED},}}")
 
 
@@ -35,6 +36,6 @@ def whole_number(text: str) -> int:
     Raises:
         ValueError: If the text is none.
     """
-    if len(text.strip()) > _LONGEST_NUMBER:
+    if len(text.strip()) > LONGEST_NUMBER:
         raise ValueError(f"{quoted(text)} is no whole number of a sensible size.")
     return int(text)

@@ -13,6 +13,7 @@ from app.experiments.cli_engine import (
     add_result_options,
     conduct_on_own_engine,
     config_in,
+    refuse_no_model,
     said,
 )
 from app.experiments.cli_plan import add_plan_option, tell_plan
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         config, workload = config_in(arguments), workload_in(arguments)
         refuse_impossible(config, workload, arguments.runs)
+        refuse_no_model(config)
     except SENTENCES as error:
         return said(error, as_json=arguments.json)
     if tell_plan(planned_runs(workload, arguments.runs), arguments):

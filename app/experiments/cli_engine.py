@@ -49,6 +49,21 @@ def config_in(arguments: argparse.Namespace) -> EngineConfig:
     return EngineConfig.from_values(values)
 
 
+def refuse_no_model(config: EngineConfig) -> None:
+    """Refuse a file that is no model, before an engine is started for it.
+
+    Raises:
+        DomainError: In a sentence.
+    """
+    from engine_bridge.gguf_file import GgufError, read_model_facts  # noqa: PLC0415
+    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
+
+    try:
+        read_model_facts(config.model_path)
+    except GgufError as error:
+        raise DomainError(str(error)) from None
+
+
 def said(error: Exception, *, as_json: bool = False) -> int:
     """Tell the sentence of an error, as ``{"error": sentence}`` too; gives the exit status."""
     from app.json_output import tell_error  # noqa: PLC0415

@@ -13,6 +13,7 @@ from app.experiments.cli_engine import (
     add_result_options,
     conduct_on_own_engine,
     config_in,
+    refuse_no_model,
     said,
 )
 from app.experiments.cli_plan import add_plan_option, tell_plan
@@ -94,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         kept = kept_in(arguments)
         if kept is not None:
             refuse_other_words(kept, grid, workload)
+        refuse_no_model(config)
         if arguments.plan:
             grid = _judged(grid, config, workload, arguments.rounds)
             Sweep(grid, measure, arguments.rounds).check()

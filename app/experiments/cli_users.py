@@ -16,6 +16,7 @@ from app.experiments.cli_engine import (
     add_result_options,
     conduct_on_own_engine,
     config_in,
+    refuse_no_model,
     said,
 )
 from app.experiments.cli_plan import add_plan_option, tell_plan
@@ -113,6 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         kept = kept_in(arguments)
         if kept is not None:
             refuse_other_words(kept, plan, config)
+        refuse_no_model(config)
     except SENTENCES as error:
         return said(error, as_json=arguments.json)
     for sentence in plan.remarks(config):

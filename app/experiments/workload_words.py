@@ -15,7 +15,7 @@ from app.experiments.workload import LIMIT_USERS, Material, Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_file import read_workload
 from engine_bridge.settings.home_path import home_path, whole_path
-from engine_bridge.typed_text import quoted, whole_number
+from engine_bridge.typed_text import LONGEST_NUMBER, quoted, whole_number
 
 _NONE = ("", "none")
 
@@ -133,7 +133,8 @@ def _whole(key: str, text: str) -> int:
     try:
         return whole_number(text)
     except ValueError:
-        raise WorkloadError(f"{key} takes a whole number; got {quoted(text)}.") from None
+        size = f" of at most {LONGEST_NUMBER} digits" if len(text) > LONGEST_NUMBER else ""
+        raise WorkloadError(f"{key} takes a whole number{size}; got {quoted(text)}.") from None
 
 
 def _number(key: str, text: str) -> float:

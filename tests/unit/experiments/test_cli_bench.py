@@ -10,6 +10,7 @@ from app import cli
 from app.arguments import parse_arguments
 from app.experiments import cli_bench
 from app.experiments.bench import USUAL_RUNS
+from tests.tiny_model import write_tiny_llama
 
 
 def test_that_what_was_not_said_is_usual() -> None:
@@ -57,11 +58,12 @@ def test_that_a_file_without_a_text_is_told(
 
 
 def test_that_ctrl_c_before_the_experiment_has_begun_is_no_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli_bench, "conduct_on_own_engine", interrupted)
-    assert cli.main(["bench", "m.gguf"]) == 130
+    model = write_tiny_llama(tmp_path / "tiny.gguf")
+    assert cli.main(["bench", str(model)]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "Stopped."

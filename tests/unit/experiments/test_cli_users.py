@@ -27,6 +27,8 @@ def conducted(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return 0
 
     monkeypatch.setattr(cli_users, "conduct_on_own_engine", conduct)
+    # Words alone are looked at here; files are in test_cli_engine.
+    monkeypatch.setattr(cli_users, "refuse_no_model", lambda _: None)
     return works
 
 
