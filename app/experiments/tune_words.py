@@ -112,6 +112,7 @@ def conclusion_of(
     counts: tuple[int, int],
     spent_s: float = 0,
     fates: Sequence[str] = (),
+    is_ground: bool = False,
     is_stopped: bool = False,
 ) -> tuple[str, ...]:
     """The whole in sentences.
@@ -126,10 +127,11 @@ def conclusion_of(
         counts: Runs, and configurations, that were measured.
         spent_s: Seconds that it took.
         fates: Sentences on steps that brought nothing, or were not tried.
+        is_ground: Whether the best is what was settled at the beginning, without any measuring.
         is_stopped: Whether the user stopped it.
     """
     sentences = ["Stopped by you; these are the best settings until then."] if is_stopped else []
-    sentences.append(_best_words(goal, start, best))
+    sentences.append(_best_words(goal, start, best, is_ground=is_ground))
     both = [
         (one, other)
         for one, other in zip(*pairs, strict=True)
@@ -164,11 +166,15 @@ def planned_tune(goal: TuneGoal) -> Planned:
 # --- Inside -----------------------------------------------------------------------------
 
 
-def _best_words(goal: TuneGoal, start: EngineConfig, best: EngineConfig) -> str:
+def _best_words(goal: TuneGoal, start: EngineConfig, best: EngineConfig, *, is_ground: bool) -> str:
     purpose = purpose_words(goal)
     if start == best:
         return f"Best for {purpose}: the settings as they are. Nothing that was tried is better."
-    return f"Best for {purpose}: {change_words(start, best)}."
+    told = f"Best for {purpose}: {change_words(start, best)}"
+    if is_ground:  # runs may even have been slower: it was not chosen by them
+        settled = "by what the work needs and not by measuring"
+        return f"{told}, {settled}; nothing that was tried is better."
+    return f"{told}."
 
 
 def _result_words(measure: Measure, values: Sequence[float | None]) -> list[str]:

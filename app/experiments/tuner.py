@@ -91,6 +91,7 @@ class _Tuning:
         self._fitting = Fitting(self._trials, goal, self._need)
         self._search: Search | None = None
         self._steps: tuple[Step, ...] = ()
+        self._ground: EngineConfig | None = None
 
     def run(self) -> Experiment:
         try:
@@ -111,6 +112,7 @@ class _Tuning:
         if ground.config is None:
             trials.note(self._start, *ground.notes, skipped=ground.problem)
             return ground.problem
+        self._ground = ground.config
         problem = self._begin(ground.config, ground.notes)
         if problem:
             return problem
@@ -192,7 +194,7 @@ class _Tuning:
                 pairs=self._pairs(self._start, search.best),
                 counts=(trials.used, len(trials.measured)), spent_s=trials.spent_s,
                 fates=search.fates.sentences(goal, search.reserve, self._unreached(search)),
-                is_stopped=state is State.STOPPED,
+                is_ground=search.best == self._ground, is_stopped=state is State.STOPPED,
             )  # fmt: skip
         return trials.hand_on(state, conclusion, failure)
 

@@ -161,6 +161,15 @@ def test_that_the_conclusion_tells_before_and_after_with_units_and_the_change() 
     assert re.search(r"Total throughput: 10\.\d+ tok/s before → 40\.\d+ tok/s \(\+", told), told
 
 
+def test_that_what_was_settled_and_not_measured_is_told_as_that() -> None:
+    settled = tuned(SpeedBench(lambda config: 10.0 * config.slots), measurements=20)
+    assert settled.conclusion[0] == (
+        "Best for one person chatting: slots=1 in place of 4, by what the work needs and not by "
+        "measuring; nothing that was tried is better."
+    )
+    assert "by what the work needs" not in tuned(SpeedBench(by_threads)).conclusion[0]
+
+
 def test_that_the_settings_before_are_neither_kept_nor_dropped() -> None:
     experiment = tuned(SpeedBench(by_threads), measurements=8)
     (before,) = [cell for cell in experiment.cells if is_before(cell)]
