@@ -9,7 +9,13 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from app.experiments.cli_engine import add_result_options, conduct_with_history, config_in, said
+from app.experiments.cli_engine import (
+    add_result_options,
+    conduct_with_history,
+    config_in,
+    refuse_no_model,
+    said,
+)
 from app.experiments.cli_plan import add_plan_option, tell_plan
 from app.experiments.cli_workload import add_workload_options, workload_in
 
@@ -183,4 +189,6 @@ def _config(arguments: argparse.Namespace) -> EngineConfig | None:
         if arguments.set:
             raise DomainError("--set is for the engine of --beside; a server has its own.")
         return None
-    return config_in(argparse.Namespace(set=arguments.set, model=arguments.beside))
+    config = config_in(argparse.Namespace(set=arguments.set, model=arguments.beside))
+    refuse_no_model(config)
+    return config

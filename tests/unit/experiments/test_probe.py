@@ -314,6 +314,7 @@ def test_that_json_is_the_whole_experiment(
         (["localhost:1", "--runs", "0"], "A probe takes 1 to 1,000 runs"),
         (["localhost:1", "--concurrency", "0"], "--concurrency is from 1"),
         (["localhost:1", "--set", "slots=2"], "--set is for the engine of --beside"),
+        (["localhost:1", "--beside", "gone.gguf"], "There is no file gone.gguf"),
         (["localhost:1", "--beside", "m.gguf", "--set", "slot=2"], "Did you mean 'slots'?"),
         (["localhost:1", "--api-key-env", "NOT_THERE"], "has no variable NOT_THERE"),
         (["localhost:1", "--wait", "0"], "--wait is above 0"),
