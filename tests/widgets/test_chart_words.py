@@ -112,8 +112,9 @@ def test_that_a_narrow_legend_leaves_out_whole_entries_from_the_end(qtbot: QtBot
     assert all(name in legend.toolTip() for name in names)
 
 
-def test_that_the_memory_legend_begins_with_what_settings_change(panel: LivePanel) -> None:
-    assert panel.memory._legend.text() == "compute · KV · weights · others"
+def test_that_the_memory_legend_names_the_bands_from_the_top(panel: LivePanel) -> None:
+    bands = "unexplained · compute · KV · weights · others"
+    assert panel.memory._legend.text() == f"{bands} · ┈ predicted"
 
 
 def test_that_weights_are_one_thing_in_legend_card_and_line(panel: LivePanel) -> None:
@@ -192,10 +193,10 @@ def test_that_a_low_chart_has_its_muted_line_beside_its_title(panel: LivePanel) 
             assert chart._beside.text().startswith(said.split(BETWEEN)[0])
             assert chart._beside.geometry().right() < chart._value.geometry().left()
             # A legend with nothing in it takes no room.
-            assert chart._legend.isHidden() == (chart is not panel.tpot)
-    with alone(panel.memory, 600):  # it keeps its own line
-        assert not panel.memory._beside.isVisible()
-        assert panel.memory._note.isVisible()
+            assert chart._legend.isHidden() == (not chart._legend.text())
+    with alone(panel.memory, 600):  # the sum beside the title, its bands in a line of their own
+        assert panel.memory._beside.isVisible()
+        assert panel.memory._legend.isVisible()
 
 
 def test_that_what_a_title_explains_is_broken_into_lines(panel: LivePanel) -> None:
@@ -203,7 +204,7 @@ def test_that_what_a_title_explains_is_broken_into_lines(panel: LivePanel) -> No
     for chart in panel.charts:
         for label in (chart._title, chart._value):
             assert isinstance(label, QLabel)
-            assert label.toolTip().startswith("<p>")
+            assert label.toolTip().startswith(("<p>", "<table>"))  # a key before the words
         assert chart._note.toolTip().startswith("<p>")
 
 
