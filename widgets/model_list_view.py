@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from resources.tokens import STEP_PX, Palette
 from widgets.model_rows import ModelGroup, ModelRow
 from widgets.model_table import Column, ModelTable
+from widgets.row_table import set_row_height, set_up_rows
 
 # About is as wide as what stands in it, and never wider than this: names need the room, and those
 # of one family differ in their middle, where they are cut.
@@ -165,28 +166,15 @@ class ModelListView(QTableView):
     # --- Inside -------------------------------------------------------------------------
 
     def _set_up(self) -> None:
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        set_up_rows(self)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setCornerButtonEnabled(False)
-        self.verticalHeader().hide()
         self.setSortingEnabled(True)
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(0)
 
     def _measure(self) -> None:
-        metrics = self.fontMetrics()
-        rows = self.verticalHeader()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setMinimumSectionSize(0)
-        rows.setDefaultSectionSize(metrics.height() + STEP_PX + STEP_PX // 2)
+        set_row_height(self)
         self._show_columns()
 
     def _show_columns(self) -> None:

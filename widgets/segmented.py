@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QWidget
 
+from widgets.choice_button import ChoiceButton
 from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
 
@@ -30,7 +30,7 @@ class Segmented(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         for index, word in enumerate(words):
-            button = _Segment(word, self)
+            button = ChoiceButton(word, self)
             place = "first" if index == 0 else "last" if index == len(words) - 1 else "middle"
             set_role(button, f"segment-{place}")
             self._group.addButton(button, index)
@@ -68,17 +68,3 @@ class Segmented(QWidget):
         if index != self._index:
             self.set_index(index)
             self.index_chosen.emit(index)
-
-
-class _Segment(QPushButton):
-    def __init__(self, text: str, parent: QWidget) -> None:
-        super().__init__(text, parent)
-        self.setCheckable(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return presses too, not only the space bar."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()
-            return
-        super().keyPressEvent(event)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QGridLayout, QSizePolicy, QWidget
 
 from resources.tokens import STEP_PX
+from widgets.choice_button import ChoiceButton
 from widgets.experiments.form_fields import Offer
 from widgets.plain_tip import wrapped_tip
 from widgets.theme import set_role
@@ -102,7 +103,7 @@ class ChoiceGrid(QWidget):
             self._grid.removeWidget(button)
             button.deleteLater()
         for place, word in enumerate(words):
-            button = _Choice(word, self)
+            button = ChoiceButton(word, self)
             set_role(button, "choice")
             self._group.addButton(button, place)
         self._columns = 0
@@ -141,17 +142,3 @@ class ChoiceGrid(QWidget):
     def _on_clicked(self, place: int) -> None:
         self.setFocusProxy(self._group.button(place))
         self.key_chosen.emit(self._offers[place].key)
-
-
-class _Choice(QPushButton):
-    def __init__(self, text: str, parent: QWidget) -> None:
-        super().__init__(text, parent)
-        self.setCheckable(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Return presses too, not only the space bar."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()
-            return
-        super().keyPressEvent(event)

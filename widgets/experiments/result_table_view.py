@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from resources.tokens import STEP_PX, Palette
 from widgets.experiments.result_sheet import Column, Row
 from widgets.experiments.result_table import ResultTable
+from widgets.row_table import set_row_height, set_up_rows
 
 # More rows than these are scrolled through.
 _MOST_LINES = 18
@@ -166,18 +167,9 @@ class ResultTableView(QTableView):
     # --- Inside -------------------------------------------------------------------------
 
     def _set_up(self) -> None:
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        set_up_rows(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setCornerButtonEnabled(False)
-        self.verticalHeader().hide()
         header = self.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
@@ -186,10 +178,7 @@ class ResultTableView(QTableView):
 
     def _measure(self) -> None:
         self._table.set_font(self.font())
-        lines = self.verticalHeader()
-        lines.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        lines.setMinimumSectionSize(0)
-        lines.setDefaultSectionSize(self.fontMetrics().height() + STEP_PX + STEP_PX // 2)
+        set_row_height(self)
         self._fit()
 
     def _on_model_reset(self) -> None:
