@@ -1,7 +1,7 @@
 """The look as a Qt stylesheet and as colours by palette role, built from the tokens.
 
 Knows Qt's names as text only, so that it can be tested, and read, without Qt. Widgets ask for a
-look by the dynamic property ``role``; the roles are the keys of the rules below.
+look by the dynamic property ``role``; the roles are the keys of the rules here and in view_rules.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from resources.inks import Inks
 from resources.luminance import channels, relative_luminance
 from resources.tokens import (
     CONTROL_RADIUS_PX,
@@ -19,6 +20,7 @@ from resources.tokens import (
     STEP_PX,
     Palette,
 )
+from resources.view_rules import view_rules
 
 # Pixels of a line of text per point of its size; no UI font takes more.
 _LINE_PX_PER_PT = 1.65
@@ -97,34 +99,13 @@ def palette_roles(palette: Palette) -> dict[str, str]:
     }
 
 
-class _Inks:
-    """The palette's roles as a stylesheet spells them."""
-
-    background = "palette(window)"
-    panel = "palette(base)"
-    raised = "palette(button)"
-    line = "palette(mid)"
-    text = "palette(text)"
-    muted = "palette(placeholder-text)"
-    accent = "palette(highlight)"
-    on_accent = "palette(highlighted-text)"
-    warning = "palette(bright-text)"
-    good = "palette(link-visited)"
-    hover = "palette(midlight)"
-    pressed = "palette(light)"
-    accent_hover = "palette(dark)"
-    faint = "palette(shadow)"
-    chosen = "palette(alternate-base)"
-    under_black = "palette(tooltip-base)"
-
-
 def stylesheet(body_pt: float) -> str:
     """The stylesheet of the whole program, the same for every palette.
 
     Args:
         body_pt: Size of the system's UI font in points; the other sizes follow it.
     """
-    p = _Inks
+    p = Inks
     return "\n".join(
         (
             _text_rules(p, body_pt),
@@ -133,12 +114,12 @@ def stylesheet(body_pt: float) -> str:
             _segment_rules(p),
             _badge_rules(p, body_pt),
             _field_rules(p),
-            _view_rules(p),
+            view_rules(p),
         )
     )
 
 
-def _text_rules(p: type[_Inks], body_pt: float) -> str:
+def _text_rules(p: type[Inks], body_pt: float) -> str:
     small = f"font-size: {body_pt * SMALL_SCALE:.2f}pt"
     mono = f"font-family: {_MONO}"
     return f"""
@@ -161,7 +142,7 @@ QToolTip {{
 """
 
 
-def _surface_rules(p: type[_Inks]) -> str:
+def _surface_rules(p: type[Inks]) -> str:
     return f"""
 QMainWindow, QDialog, *[role="background"] {{ background: {p.background}; }}
 QFrame[role="panel"] {{
@@ -198,7 +179,7 @@ QDockWidget {{ color: {p.muted}; }}
 """
 
 
-def _button_rules(p: type[_Inks], body_pt: float) -> str:
+def _button_rules(p: type[Inks], body_pt: float) -> str:
     # A least height in a stylesheet goes before what the text needs: it has to grow with it.
     line_px = max(4 * STEP_PX, math.ceil(body_pt * _LINE_PX_PER_PT))
     # Here and not as a font of the widget, which would not follow type of another size.
@@ -277,7 +258,7 @@ QPushButton::menu-indicator, QToolButton::menu-indicator {{ image: none; width: 
 """
 
 
-def _segment_rules(p: type[_Inks]) -> str:
+def _segment_rules(p: type[Inks]) -> str:
     radius = f"{CONTROL_RADIUS_PX}px"
     return f"""
 *[role^="segment"] {{
@@ -300,7 +281,7 @@ def _segment_rules(p: type[_Inks]) -> str:
 """
 
 
-def _badge_rules(p: type[_Inks], body_pt: float) -> str:
+def _badge_rules(p: type[Inks], body_pt: float) -> str:
     return f"""
 QLabel[role="badge"], QLabel[role="badge-warning"] {{
     color: {p.muted}; border: 1px solid {p.line}; border-radius: {2 * STEP_PX - 1}px;
@@ -311,7 +292,7 @@ QLabel[role="badge-warning"]:disabled {{ color: {p.muted}; border-color: {p.line
 """
 
 
-def _field_rules(p: type[_Inks]) -> str:
+def _field_rules(p: type[Inks]) -> str:
     return f"""
 QLineEdit, QPlainTextEdit, QTextEdit, QTextBrowser, QSpinBox, QComboBox {{
     color: {p.text}; background: {p.raised}; border: 1px solid {p.line};
@@ -352,54 +333,4 @@ QComboBox QAbstractItemView {{
     background: {p.raised}; border: 1px solid {p.line}; outline: none;
     selection-background-color: {p.accent}; selection-color: {p.on_accent};
 }}
-"""
-
-
-def _view_rules(p: type[_Inks]) -> str:
-    return f"""
-QMenu {{ background: {p.raised}; border: 1px solid {p.line}; padding: {STEP_PX}px; }}
-QMenu::item {{ padding: {STEP_PX}px {4 * STEP_PX}px; border-radius: {STEP_PX}px; }}
-QMenu::item:selected {{ background: {p.accent}; color: {p.on_accent}; }}
-QMenu::item:disabled {{ color: {p.muted}; background: transparent; }}
-QMenu::separator {{ background: {p.line}; height: 1px; margin: {STEP_PX}px; }}
-QTreeView, QListView, QTableView {{
-    background: {p.panel}; border: 1px solid {p.line}; border-radius: {CONTROL_RADIUS_PX}px;
-    selection-background-color: {p.accent}; selection-color: {p.on_accent}; outline: none;
-}}
-QTreeView:focus, QListView:focus, QTableView:focus {{ border-color: {p.accent}; }}
-QListView[role="bare"], QTreeView[role="bare"], QTableView[role="bare"] {{
-    background: transparent; border: none; outline: none;
-}}
-QTableView[role="bare"] {{ selection-background-color: transparent; }}
-QTreeView::item {{ padding: {STEP_PX // 2}px 0; }}
-QHeaderView {{ background: {p.panel}; }}
-QHeaderView::section {{
-    color: {p.muted}; background: {p.panel}; border: none; border-bottom: 1px solid {p.line};
-    padding: {STEP_PX}px {2 * STEP_PX}px;
-}}
-QTabWidget::pane {{ border: none; }}
-QTabBar {{ qproperty-drawBase: 0; }}
-QTabBar::tab {{
-    color: {p.muted}; background: transparent; border: none;
-    border-bottom: 2px solid transparent; padding: {STEP_PX + 2}px {4 * STEP_PX}px;
-}}
-QTabBar[role="narrow"]::tab {{ padding: {STEP_PX + 2}px {2 * STEP_PX}px; }}
-QTabBar::tab:hover {{ color: {p.text}; }}
-QTabBar::tab:selected {{ color: {p.text}; border-bottom-color: {p.accent}; }}
-QTabBar::tab:focus {{ color: {p.accent}; }}
-QScrollBar {{ background: transparent; border: none; margin: 0; }}
-QScrollBar:vertical {{ width: {2 * STEP_PX}px; }}
-QScrollBar:horizontal {{ height: {2 * STEP_PX}px; }}
-QScrollBar::handle {{ background: {p.line}; border-radius: {STEP_PX}px; }}
-QScrollBar::handle:vertical {{ min-height: {6 * STEP_PX}px; }}
-QScrollBar::handle:horizontal {{ min-width: {6 * STEP_PX}px; }}
-QScrollBar::handle:disabled {{ background: transparent; }}
-QScrollBar::handle:enabled:hover {{ background: {p.muted}; }}
-QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
-QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
-QProgressBar {{
-    background: {p.line}; border: none; border-radius: {STEP_PX // 2}px;
-    max-height: {STEP_PX}px; min-height: {STEP_PX}px;
-}}
-QProgressBar::chunk {{ background: {p.accent}; border-radius: {STEP_PX // 2}px; }}
 """
