@@ -137,6 +137,7 @@ def _joined(parts: list[TokensDelivered]) -> TokensDelivered:
         step_ns=tuple(itertools.chain.from_iterable(part.step_ns for part in parts)),
         step_tok=tuple(itertools.chain.from_iterable(part.step_tok for part in parts)),
         sent_ns=time.perf_counter_ns(),
+        think_tok=parts[-1].think_tok,
     )
 
 

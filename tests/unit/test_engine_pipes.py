@@ -88,6 +88,17 @@ def test_that_tokens_of_a_request_become_one_event_while_the_window_stalls() -> 
     assert sum(first.step_tok) == 1000
 
 
+def test_that_tokens_on_their_way_still_tell_how_many_were_thought() -> None:
+    stalled = _Stalled()
+    for thought in (1, 2):
+        stalled.outbox.put(TokensDelivered(1, "a", (thought,), (1,), thought, think_tok=thought))
+    stalled.outbox.put(TokensDelivered(2, "b", (3,), (1,), 3, think_tok=5))
+    joined, single = stalled.all_events()
+    assert isinstance(joined, TokensDelivered)
+    assert isinstance(single, TokensDelivered)
+    assert (joined.think_tok, single.think_tok) == (2, 5)
+
+
 def test_that_tokens_never_slip_in_front_of_other_events_of_their_request() -> None:
     stalled = _Stalled()
     started = RequestStarted(1, 0, 5, 0, "", 0)
