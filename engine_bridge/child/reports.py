@@ -103,6 +103,7 @@ class Reports:
         self._has_news = False
         self._thread: threading.Thread | None = None
         self._borrowed = NOTHING
+        self._telling = threading.Lock()  # two threads tell memory: what is told last is so
         self._caches_bytes = 0
         self._is_wanted_elsewhere = threading.Event()
 
@@ -223,23 +224,24 @@ class Reports:
     def _borrow(self, size_bytes: int) -> None:
         """From here on so much of what this process has is not its own; 0 for nothing."""
         owned, _ = owned_and_mapped_bytes(self._process)
-        self._borrowed = Borrowed(size_bytes, owned) if size_bytes else NOTHING
+        with self._telling:
+            self._borrowed = Borrowed(size_bytes, owned) if size_bytes else NOTHING
         self._tell_memory(self._clock())
 
     def _tell_memory(self, now_ns: int) -> None:
-        borrowed = self._borrowed
-        owned, mapped = owned_and_mapped_bytes(self._process)
-        part = borrowed.part_of(owned)
-        self._emit(
-            MemoryMeasured(
-                at_ns=now_ns,
-                owned=owned - part,
-                mapped=mapped,
-                devices=tuple(_with_free(device, part) for device in llama.GGML.devices()),
-                caches=self._caches_bytes,
-                borrowed=borrowed.size_bytes,
+        with self._telling:
+            owned, mapped = owned_and_mapped_bytes(self._process)
+            part = self._borrowed.part_of(owned)
+            self._emit(
+                MemoryMeasured(
+                    at_ns=now_ns,
+                    owned=owned - part,
+                    mapped=mapped,
+                    devices=tuple(_with_free(device, part) for device in llama.GGML.devices()),
+                    caches=self._caches_bytes,
+                    borrowed=self._borrowed.size_bytes,
+                )
             )
-        )
 
 
 def _with_free(device: DeviceFacts, more_bytes: int) -> DeviceFacts:
