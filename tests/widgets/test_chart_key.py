@@ -20,6 +20,7 @@ from tests.widgets.synthetic import SECOND, desk_at_work
 from widgets.charts.bandwidth import BandwidthChart
 from widgets.charts.key import Sign, signs_of
 from widgets.charts.memory import MemoryChart
+from widgets.charts.picture import Picture, Series
 from widgets.charts.timeline import Timeline
 from widgets.charts.tpot import TpotChart
 from widgets.charts.ttft import TtftChart
@@ -96,6 +97,15 @@ def test_that_bands_of_the_memory_chart_are_told_as_they_are_stacked(charts: Cha
     told = [name for name in key(memory) if name in bands]
     assert told == [name for name in reversed(bands) if name in told]
     assert len(told) > 2
+
+
+def test_that_a_gap_names_no_band_that_is_not_there() -> None:
+    times_s = np.array([-2.0, -1.0, 0.0])
+    there = Series("KV cache", times_s, np.array([2.0, np.nan, 2.0]), DARK.kv, "area")
+    absent = Series("draft", times_s, np.array([0.0, np.nan, 0.0]), DARK.draft, "area")
+    picture = Picture((there, absent))
+    told = [sign.name for sign in signs_of(picture, 4.0, has_changes=False, colours=DARK)]
+    assert told == ["KV cache"]
 
 
 def test_that_a_line_beyond_the_axis_is_not_in_the_key(charts: Charts) -> None:

@@ -44,10 +44,9 @@ def signs_of(
         has_changes: Whether changes are marked.
         colours: Of the marks that the picture does not have.
     """
-    bands = [series for series in picture.series if series.look == "area"]
-    shown = [band for band in reversed(bands) if np.any(band.values != 0)]
+    bands = [series for series in picture.named() if series.look == "area"]
     others = [s for s in picture.series if s.look != "area" and np.isfinite(s.values).any()]
-    found = [*map(_sign_of, shown), *map(_sign_of, others)]
+    found = [*map(_sign_of, reversed(bands)), *map(_sign_of, others)]
     found += [
         Sign(_DOTTED, level.colour, level.name)
         for level in picture.lines_across

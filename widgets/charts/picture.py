@@ -95,7 +95,8 @@ class Picture:
 
     def named(self) -> list[Series]:
         """The series that have something to say, the most telling first."""
-        telling = [s for s in self.series if s.look != "area" or np.any(s.values != 0)]
+        # A gap is no value, and no band of one either.
+        telling = [s for s in self.series if s.look != "area" or np.any(s.values > 0)]
         return sorted(telling, key=lambda series: series.is_broken)
 
 
