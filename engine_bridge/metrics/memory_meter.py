@@ -142,7 +142,7 @@ class MemoryMeter:
         return True
 
     def add_engine_measurement(self, event: MemoryMeasured) -> None:
-        """Take the engine's own reading; all but its caches counts where no sampler runs alone."""
+        """Take the engine's own reading, of which the caches alone count where a sampler runs."""
         self._kept_bytes = event.caches
         self._boards = tuple(d for d in event.devices if d.kind in {"gpu", "igpu"})
         if self._sampled_ns is not None and event.at_ns - self._sampled_ns < _SAMPLER_SILENT_NS:
