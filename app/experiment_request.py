@@ -19,18 +19,16 @@ from app.experiments.port_bench import PortBench
 from app.experiments.quality import Compares, QualityAsked, quality
 from app.experiments.reporter import Reporter
 from app.experiments.server_address import address_of, key_of
-from app.experiments.subject import subject_of
+from app.experiments.subject import facts_of, subject_of
 from app.experiments.sweep_start import compare_configs, sweep_of_words
 from app.experiments.tune_goal import TuneGoal
 from app.experiments.tuner import tune
 from app.experiments.users import simulate_users
 from app.experiments.users_plan import UsersPlan
 from app.experiments.workload import Workload
-from engine_bridge.gguf_file import GgufError, read_model_facts
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Hello
 from engine_bridge.settings.config import EngineConfig
-from engine_bridge.settings.domain import DomainError
 
 if TYPE_CHECKING:
     from app.experiments.probe_port import ServerPort
@@ -194,10 +192,7 @@ class QualityRequest:
         """
         path = self.config.model_path
         reporter.progressed(0.0, "Looking at the model", None)
-        try:
-            facts = read_model_facts(path)
-        except GgufError as error:
-            raise DomainError(str(error)) from None
+        facts = facts_of(path)
         subject = subject_of(hello, path, facts, ModelHashes().of(path))
         return quality(self.asked, process, reporter, subject, model=facts)
 

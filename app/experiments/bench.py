@@ -18,7 +18,7 @@ from app.experiments.port import ConfigRefusedError, EnginePort, PortError, Stop
 from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner, WorkloadRunner
 from app.experiments.scripting import sample_text
-from app.experiments.subject import subject_of
+from app.experiments.subject import hashed_subject
 from app.experiments.workload import Workload
 from app.experiments.workload_error import WorkloadError
 from app.experiments.workload_file import kept_json
@@ -134,7 +134,7 @@ class _Bench:
         applied = self._port.apply(self._config)
         _refuse_too_long(self._workload, applied.effective.ctx_per_slot_tok)
         path = self._config.model_path
-        subject = subject_of(self._port.hello, path, applied.model, self._sha256(path))
+        subject = hashed_subject(self._port, path, applied.model, self._hashes, self._reporter)
         self._cell = configured_cell(self._port, self._config, applied)
         self._cell = msgspec.structs.replace(
             self._cell, notes=(*self._cell.notes, *self._remarks(applied))
@@ -145,14 +145,6 @@ class _Bench:
             title=f"{subject.model}, {self._workload.name}, {self._cell.name}",
         )
         return applied
-
-    def _sha256(self, path: str) -> str:
-        def hashed(share: float) -> None:
-            sentence = "Hashing the model's file, which is done once"
-            self._reporter.progressed(0.0, sentence, None)
-            self._port.next_event(0.0)  # raises where the user wants to stop
-
-        return self._hashes.of(path, hashed)
 
     def _remarks(self, applied: Applied) -> list[str]:
         remarks = list(sharing_remarks(self._workload, applied.effective.slots))

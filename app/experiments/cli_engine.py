@@ -55,13 +55,9 @@ def refuse_no_model(config: EngineConfig) -> None:
     Raises:
         DomainError: In a sentence.
     """
-    from engine_bridge.gguf_file import GgufError, read_model_facts  # noqa: PLC0415
-    from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
+    from app.experiments.subject import facts_of  # noqa: PLC0415
 
-    try:
-        read_model_facts(config.model_path)
-    except GgufError as error:
-        raise DomainError(str(error)) from None
+    facts_of(config.model_path)
 
 
 def said(error: Exception, *, as_json: bool = False) -> int:

@@ -91,17 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
     from app.experiments.quality_check import refuse_model, refuse_wrong_words  # noqa: PLC0415
     from app.experiments.quality_process import QualityProcess  # noqa: PLC0415
     from app.experiments.quality_words import quality_lines  # noqa: PLC0415
+    from app.experiments.subject import facts_of  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
-    from engine_bridge.gguf_file import GgufError, read_model_facts  # noqa: PLC0415
 
     try:
         asked = asked_of(arguments)
         refuse_wrong_words(asked)
-        model = read_model_facts(asked.config.model_path)
+        model = facts_of(asked.config.model_path)
         refuse_model(asked, model)
     except SENTENCES as error:
-        return said(error, as_json=arguments.json)
-    except GgufError as error:
         return said(error, as_json=arguments.json)
     if tell_plan(planned_quality(asked), arguments):
         return 0

@@ -25,8 +25,8 @@ from app.experiments.port import ConfigRefusedError, EngineGoneError, EnginePort
 from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner, WorkloadRunner
 from app.experiments.scripting import sample_text
-from app.experiments.subject import subject_of
-from app.experiments.sweep_start import facts_of, too_long_of
+from app.experiments.subject import facts_of, hashed_subject
+from app.experiments.sweep_start import too_long_of
 from app.experiments.tune_goal import VARIANTS, TuneGoal
 from app.planning import PlanAnswer, plan_in_throwaway_process
 from engine_bridge.memory_plan import MemoryPlan
@@ -113,14 +113,9 @@ class PortBench:
 
     def subject(self) -> Subject:
         """The model on this machine; hashes its file if that is not known."""
-
-        def hashed(share: float) -> None:
-            sentence = "Hashing the model's file, which is done once"
-            self._reporter.progressed(0.0, sentence, None)
-            self._port.next_event(0.0)  # raises where the user wants to stop
-
-        sha256 = self._hashes.of(self._model_path, hashed)
-        return subject_of(self._port.hello, self._model_path, self._model, sha256)
+        return hashed_subject(
+            self._port, self._model_path, self._model, self._hashes, self._reporter
+        )
 
     def fits(self, config: EngineConfig) -> str:
         """Asks the planner, with the margin, and whether the workload fits into a slot."""

@@ -12,15 +12,59 @@ from pathlib import Path
 import psutil
 
 from app.experiments.experiment import Subject
+from app.experiments.model_hash import ModelHashes
+from app.experiments.port import EnginePort
+from app.experiments.reporter import Reporter
 from app.figures import bytes_text
+from engine_bridge.gguf_file import GgufError, read_model_facts
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.hardware.identity import processor_name, system_name
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.protocol import Hello
+from engine_bridge.settings.domain import DomainError
 
 _NARROW_SPACE = "\u202f"
 # llama.cpp's own line of features: ``CPU : SSE3 = 1 | AVX2 = 1 | OPENMP = 1 |``.
 _FEATURE = re.compile(r"(\w+) = (\d+)")
+
+
+def facts_of(model_path: str) -> ModelFacts:
+    """The facts in a model's header.
+
+    Raises:
+        DomainError: If the file is no model, in a sentence.
+    """
+    try:
+        return read_model_facts(model_path)
+    except GgufError as error:
+        raise DomainError(str(error)) from None
+
+
+def hashed_subject(
+    port: EnginePort,
+    model_path: str,
+    model: ModelFacts | None,
+    hashes: ModelHashes,
+    reporter: Reporter,
+) -> Subject:
+    """The subject of an experiment on ``port``; hashes the model's file if its hash is not known.
+
+    Args:
+        port: The engine; asked whether the user wants to stop.
+        model_path: The model's file.
+        model: See ``subject_of``.
+        hashes: Hashes of model files.
+        reporter: Told that a file is hashed.
+
+    Raises:
+        StoppedError: If the user stopped meanwhile.
+    """
+
+    def hashed(_: float) -> None:
+        reporter.progressed(0.0, "Hashing the model's file, which is done once", None)
+        port.next_event(0.0)  # raises where the user wants to stop
+
+    return subject_of(port.hello, model_path, model, hashes.of(model_path, hashed))
 
 
 def subject_of(

@@ -20,15 +20,13 @@ from app.experiments.port import EnginePort
 from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner, WorkloadRunner, variant_of
 from app.experiments.scripting import sample_text
-from app.experiments.subject import subject_of
+from app.experiments.subject import facts_of, hashed_subject
 from app.experiments.sweep import Sweep, sweep
 from app.experiments.sweep_resume import begun, refuse_other_words, resumed
 from app.experiments.verdict import NAMES
 from app.experiments.workload import Workload
 from app.experiments.workload_fit import fit_problem
 from app.planning import plan_in_throwaway_process
-from engine_bridge.gguf_file import GgufError, read_model_facts
-from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 
@@ -91,13 +89,9 @@ class Preparing:
         Raises:
             StoppedError: If the user stopped meanwhile.
         """
-
-        def hashed(share: float) -> None:
-            self._reporter.progressed(share, "Hashing the model's file, which is done once", None)
-            self._port.next_event(0.0)
-
-        sha256 = self._hashes.of(self._model_path, hashed)
-        return subject_of(self._port.hello, self._model_path, self._model, sha256)
+        return hashed_subject(
+            self._port, self._model_path, self._model, self._hashes, self._reporter
+        )
 
 
 def too_long_of(workload: Workload, variants: int) -> TooLong:
@@ -209,15 +203,3 @@ def compare_configs(
             asked, subject, workload, key=new_key(), begun_at=begun_at(), names=names
         )
     return compare(port, asked, runner or WorkloadRunner(workload), reporter, experiment)
-
-
-def facts_of(model_path: str) -> ModelFacts:
-    """The facts in a model's header.
-
-    Raises:
-        DomainError: If the file is no model, in a sentence.
-    """
-    try:
-        return read_model_facts(model_path)
-    except GgufError as error:
-        raise DomainError(str(error)) from None

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from app.experiments.subject import facts_of
 from app.experiments.tune_drafts import kind_of_file, never_runs
 from app.library.draft_check import DraftRequest, DraftVerdict, check
-from engine_bridge.gguf_file import GgufError, read_model_facts
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.spec_kinds import WHY_EXPORT_ONLY
@@ -26,10 +26,7 @@ def refuse_files(model_path: str, drafts: Sequence[str]) -> None:
     Raises:
         DomainError: In a sentence for each file that is of no use.
     """
-    try:
-        read_model_facts(model_path)
-    except GgufError as error:
-        raise DomainError(str(error)) from None
+    facts_of(model_path)
     verdicts: list[DraftVerdict] = []
     if drafts:
         locations = tuple(os.fsencode(path) for path in drafts)
