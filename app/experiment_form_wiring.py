@@ -109,7 +109,7 @@ class ExperimentFormWiring(QObject):
         """Look at nothing any more; waits for nothing."""
         self._check_soon.stop()
         self._refresh_soon.stop()
-        self._worker.close(_nothing, 0.0)
+        self._worker.close()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """What changed while nobody saw the form is told when somebody does."""
@@ -211,9 +211,7 @@ class ExperimentFormWiring(QObject):
             return None
         try:
             return read_form(values, situation)
-        except FormError as error:
-            return error
-        except Exception as error:  # a fault of the program: raised where it is seen
+        except Exception as error:  # a fault of the program is raised where it is seen
             return error
 
     def _on_read(
@@ -249,7 +247,3 @@ class ExperimentFormWiring(QObject):
         dialog.fileSelected.connect(partial(self._form.set_text, name))
         dialog.finished.connect(dialog.deleteLater)
         self._desk.last_folder.open(dialog, ATTACHMENTS)
-
-
-def _nothing() -> None:
-    """There is nothing to be kept."""

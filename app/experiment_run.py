@@ -137,17 +137,17 @@ class ExperimentRun(QObject):
     # --- Inside -------------------------------------------------------------------------
 
     def _on_told(self, call: Callable[[ExperimentRun], None]) -> None:
-        call(self)
+        if self._rig is not None:  # else the window closed while it was on its way
+            call(self)
 
     def tell_end(self, end: RunEnd) -> None:
         """Called for the thread, in the GUI thread."""
-        rig = self._rig
+        owned = _as_object(self._rig)
         self._rig = None
         self._is_stopping = False
-        if (owned := _as_object(rig)) is not None:
+        if owned is not None:
             owned.deleteLater()
-        if rig is not None:  # else the window is closed
-            self.ended.emit(end)
+        self.ended.emit(end)
 
 
 def _as_object(rig: object) -> QObject | None:

@@ -125,7 +125,7 @@ class ExperimentsWiring(QObject):
         """
         self._form.close()
         self.run.shut()
-        self._sheets.close(_nothing, 0.0)
+        self._sheets.close()
         self.history.close(_HISTORY_WAIT_S)
 
     # --- What can be done ---------------------------------------------------------------
@@ -234,7 +234,7 @@ class ExperimentsWiring(QObject):
 
     def _on_kept(self, experiment: Experiment, sheet: ResultSheet) -> None:
         self._running = (experiment, sheet)
-        self.history.note_kept(experiment)
+        self.history.note_kept()
         if self._is_following:
             self._show(experiment, sheet)
 
@@ -281,6 +281,8 @@ class ExperimentsWiring(QObject):
         self.page.strip.offer(*offered)
 
     def _on_last_sheet(self, experiment: Experiment, sheet: ResultSheet) -> None:
+        if self.run.is_under_way:  # another one has begun meanwhile, and is what is shown
+            return
         self._running = (experiment, sheet)
         if self._is_following:
             self._show(experiment, sheet)
@@ -384,7 +386,3 @@ def _kept_words(experiment: Experiment) -> str:
         has_more = any(cell.extra for cell in experiment.cells)
         return "what was measured is kept" if has_more else ""
     return "the one run that had ended is kept" if runs == 1 else f"{runs:,} runs are kept"
-
-
-def _nothing() -> None:
-    """There is nothing to be kept."""

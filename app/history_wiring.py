@@ -94,7 +94,7 @@ class HistoryWiring(QObject):
 
     # --- For others ---------------------------------------------------------------------
 
-    def note_kept(self, experiment: Experiment) -> None:
+    def note_kept(self) -> None:
         """An experiment was written, or a part of one: show it in the list."""
         if self._view.isVisible():
             self.refresh()

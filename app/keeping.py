@@ -261,7 +261,7 @@ class Keeping(QObject):
 
         until_s = time.monotonic() + timeout_s
         is_done = self._writer.close(end, timeout_s)
-        self._finder.close(lambda: None, max(0.0, until_s - time.monotonic()))
+        self._finder.close(timeout_s=max(0.0, until_s - time.monotonic()))
         if not is_done:
             return _TOO_SLOW
         return sentences[0] if sentences else ""

@@ -111,7 +111,7 @@ class ModelWatch(QObject):
         """Watch nothing."""
         self._timer.stop()
         if self._worker is not None:
-            self._worker.close(lambda: None, 0.0)
+            self._worker.close()
             self._worker = None
         self._path, self._first, self._asked_s = "", None, None
         self._trouble = Trouble.NONE

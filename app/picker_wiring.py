@@ -210,7 +210,7 @@ class PickerWiring(QObject):
         self._rest.stop()
         self._fit.close()
         if self._drops is not None:
-            self._drops.close(lambda: None, 0.0)
+            self._drops.close()
             self._drops = None
         if self._picker is not None:
             self._picker.reject()

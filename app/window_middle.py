@@ -44,11 +44,6 @@ class WindowMiddle(QWidget):
         """Bring the experiments to the front."""
         self.tabs.setCurrentWidget(self._experiments)
 
-    @property
-    def are_experiments_shown(self) -> bool:
-        """Whether the experiments are in front."""
-        return self.tabs.currentWidget() is self._experiments
-
     def set_running(self, is_running: bool) -> None:
         """Say in the tab's words whether an experiment is under way."""
         place = self.tabs.indexOf(self._experiments)

@@ -53,12 +53,16 @@ class Worker(QObject):
         if not self._thread.is_alive():
             self._thread.start()
 
-    def close(self, last: Callable[[], None], timeout_s: float) -> bool:
+    def close(self, last: Callable[[], None] | None = None, timeout_s: float = 0.0) -> bool:
         """Do what waits, then ``last``, and end; results are handed to nobody any more.
 
+        Args:
+            last: What is still to be done there; None for nothing.
+            timeout_s: How long to wait for it.
+
         Returns:
-            Whether ``last`` was done in time. If not, it goes on until the program ends, or failed
-            by a fault of the program.
+            Whether all was done in time. If not, it goes on until the program ends, or failed by a
+            fault of the program.
         """
         if self._is_closed:
             return True
@@ -66,7 +70,8 @@ class Worker(QObject):
         is_done: list[bool] = []
 
         def end() -> None:
-            last()  # what it raises ends the thread and is printed there
+            if last is not None:
+                last()  # what it raises ends the thread and is printed there
             is_done.append(True)
 
         self._jobs.put(end)

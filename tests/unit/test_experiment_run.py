@@ -195,3 +195,15 @@ def test_that_a_closing_window_waits_for_nothing_and_hears_nothing_more(
     assert (heard.ends, len(heard.kept)) == ([], told)
     assert [each.kind for each in kept][-1:] == [Kind.BENCH]
     assert kept[-1].state is State.STOPPED
+
+
+def test_that_what_was_on_its_way_when_the_window_closed_is_not_told(
+    run: ExperimentRun, qtbot: QtBot
+) -> None:
+    heard, rig = Heard(run), Rig(is_open=False)
+    run.start(rig.work, rig, rig.keep)
+    # No event is handled meanwhile, so all that was reported still waits.
+    assert rig.at_gate.wait(PATIENCE_MS / 1000)
+    run.shut()
+    qtbot.wait(1)
+    assert (heard.shares, heard.kept, heard.ends) == ([], [], [])

@@ -229,7 +229,7 @@ def test_that_a_look_takes_no_answer_away(bench: Bench) -> None:
 def test_that_what_is_kept_appears_at_once(bench: Bench) -> None:
     new = experiment("20261201-000000-bbbbbb", state=State.RUNNING)
     bench.wiring.store.keep(new)
-    bench.wiring.note_kept(new)
+    bench.wiring.note_kept()
     bench.settle()
     assert bench.keys[0] == new.key
     assert bench.view.model.entries.at(0).state == "running"
@@ -253,7 +253,7 @@ def test_that_a_newer_history_is_a_sentence_and_nothing_else_is_lost(
     mine = experiment("20261201-000000-bbbbbb")
     with pytest.raises(StorageError):
         bench.wiring.store.keep(mine)
-    bench.wiring.note_kept(mine)
+    bench.wiring.note_kept()
     bench.settle()
     newer.path.unlink()
     bench.view.message.retry_button.click()

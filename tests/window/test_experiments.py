@@ -15,17 +15,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import experiment_form_wiring
+from app import experiment_form_wiring, experiments_wiring
 from app.experiment_form import read_form
 from app.experiment_offers import offers_for
 from app.experiments.experiment import Experiment, State
+from app.experiments.history_store import HistoryStore
 from app.experiments.lengths import Fixed
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_file import to_json
+from app.result_dressing import dressed_sheet
 from app.window import Window
 from engine_bridge.engine_state import EngineState
 from tests.window.conftest import PATIENCE_MS
 from widgets.experiments.form_values import FILE, AxisValues
+from widgets.experiments.result_sheet import ResultSheet
 
 pytestmark = [pytest.mark.gui, pytest.mark.engine]
 
@@ -114,6 +117,37 @@ def test_that_a_bench_runs_is_shown_and_gives_the_settings_back(
     assert page.result.pick.can_apply()
     session.commit("slots", before.config.slots)
     assert not page.result.pick.can_apply()
+
+
+def test_that_the_last_sheet_of_one_experiment_does_not_come_over_the_next(
+    window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, gate, made = window.experiments.page, threading.Event(), threading.Event()
+
+    def late(store: HistoryStore, experiment: Experiment) -> ResultSheet:
+        assert gate.wait(PATIENCE_MS / 1000)
+        sheet = dressed_sheet(store, experiment)
+        made.set()
+        return sheet
+
+    monkeypatch.setattr(experiments_wiring, "dressed_sheet", late)
+    fill(window, "bench", runs="1")
+    start(window, qtbot)
+    ended(window, qtbot)
+    first = kept(window)[0].key
+    fill(window, "bench", runs="1")
+    start(window, qtbot)
+    show, shown = page.result.set_sheet, []
+
+    def note(sheet: ResultSheet | None) -> None:
+        shown.append(sheet.key if sheet else "")
+        show(sheet)
+
+    monkeypatch.setattr(page.result, "set_sheet", note)
+    gate.set()
+    qtbot.waitUntil(lambda: made.is_set() and bool(shown), timeout=PATIENCE_MS)
+    ended(window, qtbot)
+    assert first not in shown
 
 
 def test_that_a_sweep_can_be_cancelled_and_its_row_applied_and_undone(
