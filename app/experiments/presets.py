@@ -11,8 +11,6 @@ from app.experiments.workload import Material, Workload
 from app.experiments.workload_error import WorkloadError
 from engine_bridge.typed_text import quoted
 
-DEFAULT_PRESET = "chat"
-
 
 @dataclass(frozen=True)
 class Preset:

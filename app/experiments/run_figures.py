@@ -7,7 +7,6 @@ stands in ``DEFINITIONS``, a sentence or two for each field of ``Figures``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
@@ -100,14 +99,6 @@ class Limits(Protocol):
     @property
     def tpot_slo_s(self) -> float | None:
         """Longest good TPOT, seconds."""
-
-
-@dataclass(frozen=True)
-class NoLimits:
-    """For runs without limits."""
-
-    ttft_slo_s: float | None = None
-    tpot_slo_s: float | None = None
 
 
 def figures_of(record: RunRecord, limits: Limits) -> Figures:

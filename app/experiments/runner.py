@@ -110,6 +110,12 @@ def variant_of(workload: Workload, variant: int) -> Workload:
     return msgspec.structs.replace(workload, seed=workload.seed + variant)
 
 
+def longest_variant(workload: Workload, variants: int) -> Workload:
+    """That of the first ``variants`` of it whose longest conversation takes the most context."""
+    kinds = [variant_of(workload, number) for number in range(variants)]
+    return max(kinds, key=lambda kind: kind.needed_ctx_tok())
+
+
 def _opening(script: Script) -> Script:
     first = script.turns[0]
     short = msgspec.structs.replace(first, new_tok=min(first.new_tok, _WARM_UP_TOK), think_s=0.0)

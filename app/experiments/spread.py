@@ -54,11 +54,6 @@ class Summary:
     high: float | None
     runs: int
 
-    @property
-    def spread_share(self) -> float:
-        """Spread / median; 0 for a median of 0."""
-        return self.spread / abs(self.median) if self.median else 0.0
-
 
 @dataclass(frozen=True)
 class Ratio:

@@ -18,7 +18,7 @@ from app.experiments.measures import Measure
 from app.experiments.model_hash import ModelHashes
 from app.experiments.port import EnginePort
 from app.experiments.reporter import Reporter
-from app.experiments.runner import Runner, WorkloadRunner, variant_of
+from app.experiments.runner import Runner, WorkloadRunner, longest_variant
 from app.experiments.scripting import sample_text
 from app.experiments.subject import facts_of, hashed_subject
 from app.experiments.sweep import Sweep, sweep
@@ -96,8 +96,7 @@ class Preparing:
 
 def too_long_of(workload: Workload, variants: int) -> TooLong:
     """Says why one of the first ``variants`` of ``workload`` does not fit into a slot."""
-    kinds = [variant_of(workload, number) for number in range(variants)]
-    longest = max(kinds, key=lambda kind: kind.needed_ctx_tok())
+    longest = longest_variant(workload, variants)
 
     def too_long(slot_tok: int) -> str:
         problem = fit_problem(longest, slot_tok)

@@ -6,7 +6,7 @@ where memory is short, and where nobody chose it: at the model's whole maximum, 
 
 from __future__ import annotations
 
-from app.experiments.runner import variant_of
+from app.experiments.runner import longest_variant
 from app.experiments.tune_goal import VARIANTS, TuneGoal
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig, pad_context_tok
@@ -17,13 +17,7 @@ _SIZED = "A context is sized to the work, not to the model's maximum."
 
 def longest_tok(goal: TuneGoal) -> int:
     """Context that the longest conversation of any of the workload's texts takes, in tokens."""
-    kinds = [variant_of(goal.run_workload, number) for number in range(VARIANTS)]
-    return max(kind.needed_ctx_tok() for kind in kinds)
-
-
-def needed_ctx_tok(goal: TuneGoal) -> int:
-    """Context that each slot must have: the goal's, or what the longest conversation takes."""
-    return pad_context_tok(max(longest_tok(goal), goal.ctx_needed_tok))
+    return longest_variant(goal.run_workload, VARIANTS).needed_ctx_tok()
 
 
 class ContextNeed:
@@ -46,9 +40,8 @@ class ContextNeed:
             return self._sized(config)
         busy = min(config.slots, self._goal.users)
         if config.pool_tok < busy * self._needed_tok and _POOL_KEY not in self._goal.kept:
-            return config.with_values(
-                {_POOL_KEY: "auto"}
-            )  # a shared pool that is too small for all
+            # A shared pool that is too small for all.
+            return config.with_values({_POOL_KEY: "auto"})
         return config
 
     def smaller(self, config: EngineConfig) -> EngineConfig | None:

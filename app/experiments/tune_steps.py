@@ -103,11 +103,6 @@ def cores_here() -> Cores:
     return Cores(max(1, physical), max(1, logical))
 
 
-def option_words(option: Option) -> str:
-    """``slots=4, cache_type_k=q8_0``."""
-    return ", ".join(f"{key}={BY_KEY[key].domain.format(value)}" for key, value in option.items())
-
-
 def is_applied(option: Option, config: EngineConfig) -> bool:
     """Whether ``config`` has what ``option`` says."""
     return all(getattr(config, key) == value for key, value in option.items())

@@ -5,14 +5,10 @@ And what its users will have to share.
 
 from __future__ import annotations
 
-import math
-
 from app.experiments.outline import outlines_of
 from app.experiments.workload import Material, Workload
+from engine_bridge.settings.config import pad_context_tok
 from engine_bridge.settings.problem import Problem
-
-# llama.cpp pads a context to a multiple of this.
-_STEP_TOK = 256
 
 
 def fit_problem(workload: Workload, ctx_per_slot_tok: int) -> Problem | None:
@@ -25,7 +21,7 @@ def fit_problem(workload: Workload, ctx_per_slot_tok: int) -> Problem | None:
     needed_tok = workload.needed_ctx_tok()
     if needed_tok <= ctx_per_slot_tok:
         return None
-    wanted_tok = math.ceil(needed_tok / _STEP_TOK) * _STEP_TOK
+    wanted_tok = pad_context_tok(needed_tok)
     where, used_tok = _first_too_long(workload, ctx_per_slot_tok)
     message = (
         f"{where} takes about {used_tok:,} tokens of context, {used_tok - ctx_per_slot_tok:,} more "

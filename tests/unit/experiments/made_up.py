@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from app.experiments.conditions import Conditions
 from app.experiments.experiment import Cell, Experiment, Figures, Subject
@@ -25,6 +26,14 @@ SMALL = Workload(
     requests=4,
     users=2,
 )
+
+
+@dataclass(frozen=True)
+class NoLimits:
+    """A workload as far as figures look at it: its limits, by default none."""
+
+    ttft_slo_s: float | None = None
+    tpot_slo_s: float | None = None
 
 
 class _StillReader:

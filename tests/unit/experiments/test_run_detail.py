@@ -7,9 +7,10 @@ import pytest
 
 from app.experiments.experiment import Figures, RunDetail
 from app.experiments.run_detail import detail_of, length_class
-from app.experiments.run_figures import NoLimits, figures_of
+from app.experiments.run_figures import figures_of
 from app.experiments.run_record import RunRecord
 from engine_bridge.protocol import RequestTiming
+from tests.unit.experiments.made_up import NoLimits
 from tests.unit.experiments.made_up_requests import request_at
 
 TIMING = RequestTiming(0.0, 0.5, 0.5, 0.02, None, None, prompt_tok=100, reused_tok=0, new_tok=5)

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from app.experiments.experiment import Figures
-from app.experiments.run_figures import DEFINITIONS, NoLimits, decode_work, figures_of, is_as_asked
+from app.experiments.run_figures import DEFINITIONS, decode_work, figures_of, is_as_asked
 from app.experiments.run_record import RequestRecord, RunRecord
 from engine_bridge.protocol import RequestTiming
 from engine_bridge.step_work import StepWork
+from tests.unit.experiments.made_up import NoLimits
 
 _NO_FIGURES = {"requests", "failed", "new_tok", "detail"}
 

@@ -27,7 +27,6 @@ def test_that_a_summary_is_median_and_spread_of_the_runs_that_have_the_figure() 
     assert short is not None
     assert (short.median, short.runs) == (11.0, 3)
     assert short.spread == pytest.approx(1.4826)
-    assert short.spread_share == pytest.approx(1.4826 / 11)
     assert summary([None, None]) is None
     assert summary([]) is None
 

@@ -16,7 +16,7 @@ from app.experiments.tune_goal import (
     Purpose,
     TuneGoal,
 )
-from app.experiments.tune_steps import Cores, Step, cores_here, option_words, steps_of
+from app.experiments.tune_steps import Cores, Step, cores_here, steps_of
 from app.experiments.workload_error import WorkloadError
 from engine_bridge.settings.cache_type import CACHE_TYPES
 from engine_bridge.settings.config import EngineConfig
@@ -38,7 +38,10 @@ def steps(goal: TuneGoal, *, has_board: bool = False, cores: Cores = TWO_CORES) 
 
 
 def words(step: Step, best: EngineConfig, cell: Cell = CELL) -> list[str]:
-    return [option_words(option) for option in step.options(best, cell)]
+    return [
+        ", ".join(f"{key}={BY_KEY[key].domain.format(value)}" for key, value in option.items())
+        for option in step.options(best, cell)
+    ]
 
 
 def test_that_steps_come_in_the_practitioners_order() -> None:

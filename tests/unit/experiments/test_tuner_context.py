@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.experiments.tune_context import longest_tok, needed_ctx_tok
+from app.experiments.tune_context import longest_tok
 from app.experiments.tune_goal import Purpose, TuneGoal
 from engine_bridge.model_facts import ModelFacts
-from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.config import EngineConfig, pad_context_tok
 from tests.unit.experiments.made_up_speeds import (
     PLAIN,
     WORK,
@@ -19,8 +19,8 @@ from tests.unit.experiments.made_up_speeds import (
 )  # fmt: skip
 from tests.unit.fake_client import model_facts
 
-NEEDED_TOK = needed_ctx_tok(TuneGoal(Purpose.CHAT, WORK))
 TAKES_TOK = longest_tok(TuneGoal(Purpose.CHAT, WORK))
+NEEDED_TOK = pad_context_tok(TAKES_TOK)
 
 
 def trained_for(tokens: int) -> ModelFacts:

@@ -11,7 +11,7 @@ import pytest
 from app.conversation import Conversation
 from app.experiments.cli_workload import PRESET_NAMES, add_workload_options, workload_in
 from app.experiments.lengths import Fixed, Observed, Uniform
-from app.experiments.presets import DEFAULT_PRESET, PRESETS
+from app.experiments.presets import PRESETS
 from app.experiments.replay import replay_of
 from app.experiments.scripting import scripts_of
 from app.experiments.workload import Material, Workload
@@ -224,7 +224,6 @@ def test_that_options_make_a_workload() -> None:
 
 def test_that_help_names_the_presets() -> None:
     assert tuple(PRESETS) == PRESET_NAMES
-    assert PRESET_NAMES[0] == DEFAULT_PRESET
 
 
 def test_that_options_need_only_the_standard_library() -> None:
