@@ -26,6 +26,8 @@ class LiveFold:
         self._live = live
         self._is_folded = False
         self._is_wanted = True
+        self._behind = middle.currentWidget()  # what the charts are in front of
+        middle.currentChanged.connect(self._on_front_changed)
 
     @property
     def is_folded(self) -> bool:
@@ -68,6 +70,8 @@ class LiveFold:
             dock.hide()
             self._middle.addTab(self._live, "Live")
         else:
+            if self._middle.currentWidget() is self._live:
+                self._middle.setCurrentWidget(self._behind)
             dock.setWidget(self._live)
             self._live.show()
             dock.setVisible(self._is_wanted)
@@ -81,10 +85,15 @@ class LiveFold:
             self._docks.show(LIVE)
 
     def toggle_live(self) -> None:
-        """Open or close the dock; in the tab, charts and conversation change places."""
+        """Open or close the dock; in the tab, charts and what they cover change places."""
         if not self._is_folded:
             self._docks.toggle(LIVE)
         elif self._middle.currentWidget() is self._live:
-            self._middle.setCurrentIndex(0)
+            self._middle.setCurrentWidget(self._behind)
         else:
             self._middle.setCurrentWidget(self._live)
+
+    def _on_front_changed(self) -> None:
+        front = self._middle.currentWidget()
+        if front is not None and front is not self._live:
+            self._behind = front

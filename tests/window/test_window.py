@@ -177,6 +177,26 @@ def test_that_a_narrow_window_folds_the_charts_into_a_tab(
     assert folded == [(False, True, True), (True, True, False), (False, True, True)]
 
 
+def test_that_unfolded_charts_leave_in_front_what_they_stood_in_front_of(
+    open_window: Callable[..., Window],
+) -> None:
+    window = open_window()
+    window.resize(1100, 800)
+    for show, page in (
+        (window._middle.show_experiments, window.experiments.page),
+        (window._middle.show_chat, window.chat),
+    ):
+        show()
+        window.toggle_panel("live")
+        assert not page.isVisible()
+        window.toggle_panel("live")
+        assert page.isVisible()
+        window.toggle_panel("live")
+        window.resize(1440, 800)
+        assert page.isVisible()
+        window.resize(1100, 800)
+
+
 def test_that_the_colours_can_change_while_it_runs(loaded_window: Window, qtbot: QtBot) -> None:
     ask(loaded_window, qtbot, "Hello")
     loaded_window.set_palette(LIGHT)
