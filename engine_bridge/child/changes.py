@@ -58,7 +58,7 @@ class Changes:
 
     Args:
         requests: Who holds the engine.
-        reports: Told when slots change.
+        reports: Told when slots change, and when memory is about to be asked for.
         put: Brings a job's messages to the loop; called on the job's thread.
         emit: Takes events.
         clock: Time in nanoseconds.
@@ -146,6 +146,7 @@ class Changes:
     def _start_once_alone(self) -> None:
         job, engine = self._job, self._requests.engine
         if job is not None and not job.is_started and not self._abandoned:
+            self._reports.make_way()
             job.start(None if engine is None else engine.memory, self._proven)
 
     def _give_up(self, sentence: str) -> None:
@@ -298,6 +299,8 @@ class Changes:
     def _apply_now(
         self, command: Apply, engine: Engine, cost: Applies, draft: DraftModel | None
     ) -> None:
+        if cost is not Applies.LIVE:
+            self._reports.make_way()
         begin_ns = self._clock()
         if cost is Applies.LIVE:
             engine.apply_live(command.config, (self._clock() - begin_ns) / 1e9)

@@ -150,11 +150,21 @@ class Reports:
     def _is_reading_peak(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def close(self) -> None:
-        """End a measurement under way."""
+    def make_way(self) -> None:
+        """End a measurement under way and wait until its memory is free again, which is soon.
+
+        Who is about to ask how much is free would not be told of it. The measurement begins again
+        when it is quiet.
+        """
         self._is_wanted_elsewhere.set()
         if self._thread is not None:
+            if self._is_reading_peak:
+                self._peak_due_ns = 0
             self._thread.join()
+
+    def close(self) -> None:
+        """End a measurement under way for good."""
+        self.make_way()
 
     def _see_to_peak(self, config: EngineConfig, now_ns: int, *, is_quiet: bool) -> None:
         """Measure the peak in the background if it is quiet and time for it."""
@@ -188,8 +198,8 @@ class Reports:
         self._thread.start()
 
     def _measure_peak(self, measure: MeasurePeak, threads: int, peak: _Peak) -> None:
-        self._borrow(whole_bytes(threads))
         try:
+            self._borrow(whole_bytes(threads))
             is_late = self._is_wanted_elsewhere.wait(_HEARD_S)
             read = None if is_late else measure(threads, self._is_wanted_elsewhere)
         except (MemoryError, ValueError) as error:

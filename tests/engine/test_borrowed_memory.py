@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from engine_bridge.child import llama
+from engine_bridge.child.engine import Engine
+from engine_bridge.child.loader import LoadJob
 from engine_bridge.hardware.ram import owned_and_mapped_bytes
 from engine_bridge.hardware.read_bandwidth import PeakRead
-from engine_bridge.protocol import DeviceFacts, MemoryMeasured
+from engine_bridge.protocol import Applied, DeviceFacts, MemoryMeasured
 from tests.engine.harness import InProcess, tiny_config
 
 _MIB = 1 << 20
@@ -77,3 +80,37 @@ def test_that_the_loan_is_told_before_it_is_taken(few_words_path: Path) -> None:
         finally:
             reading.may_begin.set()
             reading.may_end.set()
+
+
+def test_that_the_loan_is_given_back_before_memory_is_asked_for(
+    few_words_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    readers_beside: list[int] = []
+    apply_context, start = Engine.apply_context, LoadJob.start
+
+    def until_stopped(threads: int, stop: threading.Event) -> PeakRead | None:
+        begun.append(threads)
+        return None if stop.wait(_PATIENCE_S) else PeakRead(9e9, 5, 0.02, 1.0)
+
+    def note() -> None:
+        readers_beside.append(sum(t.name == "bandwidth" for t in threading.enumerate()))
+
+    def applied(engine: Engine, *args: Any) -> None:
+        note()
+        apply_context(engine, *args)
+
+    def started(job: LoadJob, *args: Any) -> None:
+        note()
+        start(job, *args)
+
+    config = tiny_config(few_words_path)
+    with InProcess(measure_bandwidth=until_stopped) as desk:
+        desk.load(config)
+        monkeypatch.setattr(Engine, "apply_context", applied)
+        monkeypatch.setattr(LoadJob, "start", started)
+        desk.until(lambda: len(begun) == 1)
+        assert isinstance(desk.apply(config.with_values({"slots": 2})), Applied)
+        desk.until(lambda: len(begun) == 2)  # it begins again
+        desk.load(config)
+        assert readers_beside == [0, 0]
