@@ -29,7 +29,7 @@ from app.experiments.grid import GridCell, axis_of, grid_of
 from app.experiments.measures import BY_FIGURE
 from app.experiments.quality import QualityAsked
 from app.experiments.setting_words import changed_by
-from app.experiments.sweep import MOST_ROUNDS, Sweep
+from app.experiments.sweep import MOST_ROUNDS, USUAL_ROUNDS, Sweep, usual_measure
 from app.experiments.sweep_start import too_long_of
 from app.experiments.texts import bundled, user_text
 from app.experiments.users_plan import USUAL_MOST, USUAL_SHARE, UsersPlan
@@ -91,12 +91,12 @@ def _bench(reading: Reading) -> _Read:
 
 def _sweep(reading: Reading) -> _Read:
     fields = reading.fields
-    rounds = fields.whole("rounds", 5, 1, MOST_ROUNDS)
+    rounds = fields.whole("rounds", USUAL_ROUNDS, 1, MOST_ROUNDS)
     words = _axes(reading)
     workload = reading.workload()
     config = reading.config()
-    is_alone = workload.users == 1 and workload.rate_req_s is None
-    measure = BY_FIGURE[fields.text("by") or ("user_tok_s" if is_alone else "total_tok_s")]
+    by = fields.text("by")
+    measure = BY_FIGURE[by] if by else usual_measure(workload)
     with fields.at(AXES):
         grid = grid_of(config, words)
         reasons = _reasons(grid, workload, reading.situation.model)

@@ -21,6 +21,7 @@ from app.experiment_tune_form import FLOORS, MIB, PURPOSES, USUAL_FLOOR
 from app.experiments.bench import USUAL_RUNS
 from app.experiments.measures import MEASURES
 from app.experiments.presets import PRESETS
+from app.experiments.sweep import USUAL_ROUNDS
 from app.experiments.tune_goal import USUAL_MARGIN_BYTES, USUAL_MEASUREMENTS, USUAL_SECONDS
 from app.experiments.users_plan import USUAL_MOST, USUAL_REQUESTS, USUAL_SHARE
 from app.experiments.workload import Workload
@@ -30,7 +31,6 @@ from engine_bridge.settings.table import BY_KEY
 from widgets.experiments.form_fields import DRAFTS, FormOffers, Offer
 from widgets.experiments.form_values import CONVERSATION, FILE
 
-_ROUNDS = 5
 _MOST_CHANGES = 6
 _WORDS = {"coding-agent": "Coding agent", "batch": "Batch"}
 _FILE_ABOUT = (
@@ -44,7 +44,7 @@ _SETTINGS_ALIKE = "The tune column stands at what the engine runs."
 _BY_SWEEP = Offer("", "The usual figure", "Total throughput; of one user the speed per user.")
 _USUAL: Mapping[str, str] = {
     "runs": str(USUAL_RUNS),
-    "rounds": str(_ROUNDS),
+    "rounds": str(USUAL_ROUNDS),
     "pairs": str(USUAL_PAIRS),
     "a": "as it runs now",
     "b": "as wanted in the tune column",

@@ -7,15 +7,13 @@ import msgspec
 from app.experiment_request import SweepRequest
 from app.experiments.experiment import Cell, Experiment, Kind
 from app.experiments.measures import BY_FIGURE, Measure
-from app.experiments.sweep import MOST_ROUNDS
+from app.experiments.sweep import MOST_ROUNDS, USUAL_ROUNDS, usual_measure
 from app.experiments.sweep_resume import MEASURE, ROUNDS
 from app.experiments.workload import Workload
 from app.experiments.workload_error import WorkloadError
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.table import BY_KEY
-
-_ROUNDS = 5
 
 
 def resume_request(kept: Experiment, running: EngineConfig | None) -> SweepRequest:
@@ -47,15 +45,13 @@ def resume_request(kept: Experiment, running: EngineConfig | None) -> SweepReque
 
 def _measure_of(kept: Experiment, workload: Workload) -> Measure:
     """That which was asked for; of a sweep that does not keep it the usual one."""
-    is_alone = workload.users == 1 and workload.rate_req_s is None
-    usual = BY_FIGURE["user_tok_s" if is_alone else "total_tok_s"]
-    return BY_FIGURE.get(str(kept.asked.get(MEASURE)), usual)
+    return BY_FIGURE.get(str(kept.asked.get(MEASURE))) or usual_measure(workload)
 
 
 def _rounds_of(kept: Experiment) -> int:
     """As many as were asked for, and no fewer than were measured."""
     asked = kept.asked.get(ROUNDS)
-    rounds = asked if isinstance(asked, int) and 1 <= asked <= MOST_ROUNDS else _ROUNDS
+    rounds = asked if isinstance(asked, int) and 1 <= asked <= MOST_ROUNDS else USUAL_ROUNDS
     return max(rounds, *(len(cell.runs) for cell in kept.cells))
 
 

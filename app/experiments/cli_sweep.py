@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from app.experiments.port import EnginePort
     from app.experiments.reporter import Reporter
     from app.experiments.workload import Workload
-    from engine_bridge.settings.config import EngineConfig
 
 _USUAL_ROUNDS = 5
 
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.grid import grid_of  # noqa: PLC0415
     from app.experiments.planned import planned_sweep  # noqa: PLC0415
-    from app.experiments.sweep import Sweep  # noqa: PLC0415
+    from app.experiments.sweep import Sweep, usual_measure  # noqa: PLC0415
     from app.experiments.sweep_resume import refuse_other_words  # noqa: PLC0415
     from app.experiments.sweep_start import sweep_of_words  # noqa: PLC0415
     from app.experiments.sweep_table import sweep_lines  # noqa: PLC0415
@@ -87,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         config, workload = config_in(arguments), workload_in(arguments)
-        is_alone = workload.users == 1 and workload.rate_req_s is None
-        measure = BY_FIGURE[arguments.by or ("user_tok_s" if is_alone else "total_tok_s")]
+        measure = BY_FIGURE[arguments.by] if arguments.by else usual_measure(workload)
         # A wrong word is told before an engine is started for it.
         grid = grid_of(config, arguments.vary)
         Sweep(grid, measure, arguments.rounds).check()
@@ -97,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             refuse_other_words(kept, grid, workload)
         refuse_no_model(config)
         if arguments.plan:
-            grid = _judged(grid, config, workload, arguments.rounds)
+            grid = _judged(grid, workload, arguments.rounds)
             Sweep(grid, measure, arguments.rounds).check()
     except SENTENCES as error:
         return said(error, as_json=arguments.json)
@@ -126,23 +124,16 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
 
-def _judged(
-    grid: tuple[GridCell, ...], config: EngineConfig, workload: Workload, rounds: int
-) -> tuple[GridCell, ...]:
+def _judged(grid: tuple[GridCell, ...], workload: Workload, rounds: int) -> tuple[GridCell, ...]:
     """``grid`` with the reasons of those that cannot run, as they would be found before a run."""
-    from app.experiments.grid import with_reasons  # noqa: PLC0415
-    from app.experiments.sweep_start import too_long_of  # noqa: PLC0415
+    from app.experiments.sweep_start import judged_cells, variants_of  # noqa: PLC0415
     from app.experiments.terminal import Terminal  # noqa: PLC0415
-    from app.planning import plan_in_throwaway_process  # noqa: PLC0415
 
     terminal = Terminal()
 
-    def told(done: int, total: int) -> None:
-        terminal.progressed(done / total, f"Planning the memory of {total:,} combinations", None)
+    def told(share: float, sentence: str) -> None:
+        terminal.progressed(share, sentence, None)
 
-    variants = rounds if any(cell.config.spec_types for cell in grid) else 1
-    judged = with_reasons(
-        grid, too_long_of(workload, variants), plan_in_throwaway_process, progressed=told
-    )
+    judged = judged_cells(grid, workload, variants_of(grid, rounds), told)
     terminal.clear()
     return judged

@@ -17,7 +17,7 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment, State
 from app.experiments.grid import GridCell
-from app.experiments.measures import Measure
+from app.experiments.measures import BY_FIGURE, Measure
 from app.experiments.measuring import (
     Measured,
     changed_values,
@@ -29,8 +29,11 @@ from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner
 from app.experiments.sweep_conclusion import concluded
 from app.experiments.sweep_order import groups_of, order_of_round
+from app.experiments.workload import Workload
 from engine_bridge.settings.domain import DomainError
 
+USUAL_ROUNDS = 5
+"""The least that give an interval."""
 MOST_ROUNDS = 100
 AGAIN = " It was disturbed again when it was repeated at the end."
 """Ends the sentence of a disturbed run that is not repeated once more."""
@@ -49,7 +52,7 @@ class Sweep:
 
     cells: tuple[GridCell, ...]
     measure: Measure
-    rounds: int = 5
+    rounds: int = USUAL_ROUNDS
     seed: int = 1
 
     def check(self) -> None:
@@ -66,6 +69,12 @@ class Sweep:
         if all(cell.skipped for cell in self.cells):
             reasons = dict.fromkeys(cell.skipped for cell in self.cells)
             raise DomainError(f"None of these combinations can run: {' '.join(reasons)}")
+
+
+def usual_measure(workload: Workload) -> Measure:
+    """By what the best is chosen unless it is said: total throughput, of one user theirs."""
+    is_alone = workload.users == 1 and workload.rate_req_s is None
+    return BY_FIGURE["user_tok_s" if is_alone else "total_tok_s"]
 
 
 def cells_of(cells: Sequence[GridCell]) -> tuple[Cell, ...]:

@@ -6,7 +6,7 @@ hash, the plans of all combinations, and whether the workload fits into a slot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.experiments import compare as comparing
 from app.experiments import compare_resume as comparing_on
@@ -21,12 +21,13 @@ from app.experiments.reporter import Reporter
 from app.experiments.runner import Runner, WorkloadRunner, longest_variant
 from app.experiments.scripting import sample_text
 from app.experiments.subject import facts_of, hashed_subject
-from app.experiments.sweep import Sweep, sweep
+from app.experiments.sweep import USUAL_ROUNDS, Sweep, sweep
 from app.experiments.sweep_resume import begun, refuse_other_words, resumed
 from app.experiments.verdict import NAMES
 from app.experiments.workload import Workload
 from app.experiments.workload_fit import fit_problem
 from app.planning import plan_in_throwaway_process
+from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 
@@ -74,13 +75,12 @@ class Preparing:
             StoppedError: If the user stopped meanwhile.
         """
 
-        def told(done: int, total: int) -> None:
-            sentence = f"Planning the memory of {total:,} combinations"
-            self._reporter.progressed(done / total, sentence, None)
+        def told(share: float, sentence: str) -> None:
+            self._reporter.progressed(share, sentence, None)
             self._port.next_event(0.0)  # raises where the user wants to stop
 
-        return with_reasons(
-            cells, too_long_of(self._workload, variants), self._plan, self._model, told
+        return judged_cells(
+            cells, self._workload, variants, told, plan=self._plan, model=self._model
         )
 
     def subject(self) -> Subject:
@@ -92,6 +92,37 @@ class Preparing:
         return hashed_subject(
             self._port, self._model_path, self._model, self._hashes, self._reporter
         )
+
+
+def judged_cells(
+    cells: Sequence[GridCell],
+    workload: Workload,
+    variants: int,
+    told: Callable[[float, str], None],
+    *,
+    plan: Plan = plan_in_throwaway_process,
+    model: ModelFacts | None = None,
+) -> tuple[GridCell, ...]:
+    """``cells`` with the reasons of those that cannot run.
+
+    Args:
+        cells: Combinations.
+        workload: What will be run.
+        variants: How many variants of it each will run.
+        told: Told how much is judged, 0 to 1, and what is done.
+        plan: Plans a configuration.
+        model: The model's facts; None where they are not known.
+    """
+
+    def progressed(done: int, total: int) -> None:
+        told(done / total, f"Planning the memory of {total:,} combinations")
+
+    return with_reasons(cells, too_long_of(workload, variants), plan, model, progressed)
+
+
+def variants_of(cells: Sequence[GridCell], rounds: int) -> int:
+    """How many variants of the work a sweep runs: with drafts each round has another one."""
+    return rounds if any(cell.config.spec_types for cell in cells) else 1
 
 
 def too_long_of(workload: Workload, variants: int) -> TooLong:
@@ -113,7 +144,7 @@ def sweep_of_words(
     reporter: Reporter,
     *,
     measure: Measure,
-    rounds: int = 5,
+    rounds: int = USUAL_ROUNDS,
     kept: Experiment | None = None,
     plan: Plan = plan_in_throwaway_process,
     hashes: ModelHashes | None = None,
@@ -144,8 +175,8 @@ def sweep_of_words(
     if kept is not None:
         refuse_other_words(kept, grid, workload)
     preparing = Preparing(port, reporter, workload, base.model_path, plan=plan, hashes=hashes)
-    variants = rounds if any(cell.config.spec_types for cell in grid) else 1
-    asked = Sweep(preparing.judged(grid, variants), measure, rounds, seed=workload.seed)
+    judged = preparing.judged(grid, variants_of(grid, rounds))
+    asked = Sweep(judged, measure, rounds, seed=workload.seed)
     subject = preparing.subject()
     if kept is not None:
         experiment = resumed(kept, asked, subject, workload)
