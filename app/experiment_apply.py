@@ -7,22 +7,17 @@ from collections.abc import Mapping
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.experiment_offers import difference_words
-from app.model_bound import OF_ONE_MODEL
+from app.result_settings import is_measured
 from app.session import Session
 from engine_bridge.gguf_window import shown_name
 from engine_bridge.protocol import Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
-from engine_bridge.settings.row import Group
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import SETTINGS
 
 # Speed is what is measured: how answers are chosen, and what belongs to a model, stay the user's.
-_USERS_OWN = ("model_path", *OF_ONE_MODEL)
-_OF_ANSWERS = (Group.SAMPLING, Group.MORE_SAMPLING)
-_KEYS = tuple(
-    row.key for row in SETTINGS if row.group not in _OF_ANSWERS and row.key not in _USERS_OWN
-)
+_KEYS = tuple(row.key for row in SETTINGS if is_measured(row.key))
 NO_MODEL = "No model is loaded. Load the one that was measured first."
 
 

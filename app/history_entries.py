@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.experiments.experiment import Experiment, Kind, State
+from app.experiments.experiment import Experiment, Kind
 from app.experiments.extra_figures import ExtraFigure, extra_figures
 from app.experiments.history_rows import (
     ROW_COLUMNS,
@@ -16,14 +16,14 @@ from app.experiments.history_rows import (
     values_of,
 )
 from app.experiments.measures import BY_FIGURE
+from app.experiments.sweep_resume import can_go_on
 from app.experiments.tables import label_of, value_text
 from app.result_names import said
 from widgets.experiments.history_entry import EntryList, HistoryEntry
 
-# The figure that stands for an experiment: the first one that it has.
-_HEADLINES = ("total_tok_s", "tpot_s", "prefill_tok_s", "ttft_s")
-# A figure alone at the end of a line says what it is.
-_NAMED = {
+# The figure that stands for an experiment is the first of these that it has. Alone at the end of a
+# line it says what it is.
+_HEADLINES = {
     "total_tok_s": "{} in total",
     "tpot_s": "TPOT {}",
     "prefill_tok_s": "prefill {}",
@@ -75,7 +75,7 @@ def entry_of(row: Row, *, is_unkept: bool = False) -> HistoryEntry:
         tags=row.tags,
         note=row.note,
         disturbed_runs=marks_of(row)[1],
-        can_resume=row.kind is Kind.SWEEP and row.state in (State.STOPPED, State.CUT),
+        can_resume=can_go_on(row.kind, row.state),
         is_unkept=is_unkept,
     )
 
@@ -94,11 +94,11 @@ def _headline(row: Row) -> tuple[str, str, str]:
     extras = extra_figures(figures_in(row))
     if row.kind in _BY_EXTRA and extras:
         return _named(extras[0])
-    for key in _HEADLINES:
+    for key, words in _HEADLINES.items():
         value = getattr(row, key)
         if value is not None:
             label, figure = label_of(BY_FIGURE[key]), value_text(BY_FIGURE[key], value)
-            return label, figure, _NAMED[key].format(figure)
+            return label, figure, words.format(figure)
     return _named(extras[0]) if extras else ("", "", "")
 
 

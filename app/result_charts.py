@@ -17,11 +17,7 @@ from app.experiments.tables import value_text
 from app.experiments.users_cell import LONG_PROMPTS
 from app.result_known_quality import cache_costs
 from app.result_memory import memory_charts
-from app.result_points import (
-    CellTexts,
-    factor_of,
-    value_axis,
-)
+from app.result_points import CellTexts, factor_of, value_axis
 from app.result_quality import quality_charts
 from app.result_speed import chosen_lines, load_charts, speed_charts
 from app.result_tune import path_charts

@@ -44,7 +44,12 @@ def config_to_apply(kind: Kind, place: int, cell: Cell) -> dict[str, Value]:
     if kind is Kind.PROBE and place == 0:  # the settings of a server are not known
         return {}
     usual = EngineConfig().values()
-    return {key: value for key, value in usual.items() if _is_measured(key)} | _known(cell)
+    return {key: value for key, value in usual.items() if is_measured(key)} | _known(cell)
+
+
+def is_measured(key: str) -> bool:
+    """Whether a setting is one that experiments measure: none of a model, none of taste."""
+    return key in BY_KEY and key not in _UNTOUCHED and BY_KEY[key].group not in _OF_TASTE
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -52,11 +57,7 @@ def config_to_apply(kind: Kind, place: int, cell: Cell) -> dict[str, Value]:
 
 def _known(cell: Cell) -> dict[str, Value]:
     """Without settings that another version of the program has, or that are no matter of speed."""
-    return {key: value for key, value in cell.config.items() if _is_measured(key)}
-
-
-def _is_measured(key: str) -> bool:
-    return key in BY_KEY and key not in _UNTOUCHED and BY_KEY[key].group not in _OF_TASTE
+    return {key: value for key, value in cell.config.items() if is_measured(key)}
 
 
 def _label(key: str) -> str:

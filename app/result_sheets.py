@@ -6,12 +6,13 @@ Also of one that is running, was stopped or cut, failed, or has nothing in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from app.experiments.experiment import Cell, Experiment, Kind, State
+from app.experiments.history_lines import when_text
 from app.experiments.measures import BY_FIGURE
 from app.experiments.subject_text import limits_of, subject_told
 from app.experiments.sweep_conclusion import PARETO
+from app.experiments.sweep_resume import can_go_on
 from app.experiments.tables import (
     DISTURBED,
     cell_values,
@@ -52,8 +53,6 @@ _STATE_WORDS = {
 }
 _HEADLINES = ("total_tok_s", "ttft_s", "tpot_s")
 _NOTHING = "Nothing was measured."
-# Kinds that the program can go on with where they ended.
-_RESUMABLE = (Kind.SWEEP,)
 # Of a busy machine they are as many as there are runs.
 _MOST_DISTURBED = 6
 _CHOICE_WORDS = (
@@ -94,9 +93,7 @@ def sheet_of(experiment: Experiment, known: Sequence[Experiment] = ()) -> Result
         rows=rows,
         is_sortable=not is_of_figures(experiment),
         charts=charts_of(experiment, known),
-        is_resumable=(
-            experiment.kind in _RESUMABLE and experiment.state in (State.STOPPED, State.CUT)
-        ),
+        is_resumable=can_go_on(experiment.kind, experiment.state),
     )
 
 
@@ -107,7 +104,7 @@ def _subtitle(experiment: Experiment) -> str:
     subject = experiment.subject
     parts = (
         _KINDS[experiment.kind],
-        _when(experiment.begun_at),
+        when_text(experiment.begun_at),
         subject.model,
         subject.engine,
         subject.machine,
@@ -124,14 +121,6 @@ def _subject(experiment: Experiment) -> tuple[tuple[str, str], ...]:
         if name in told:
             told[name] = said(told[name])
     return tuple(told.items())
-
-
-def _when(begun_at: str) -> str:
-    """In the time of this place, as a clock shows it."""
-    try:
-        return datetime.fromisoformat(begun_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):  # years that no clock knows
-        return begun_at
 
 
 def _state_words(experiment: Experiment) -> str:

@@ -6,7 +6,7 @@ Also against the number of simulated users, with what of it was good.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE
@@ -219,7 +219,7 @@ def _bars(cells: Mapping[int, Cell]) -> str:
 
 
 def _with_marks(plot: Plot, marks: Sequence[Mark]) -> Plot:
-    return Plot(plot.title, plot.x, plot.y, plot.lines, (*plot.marks, *marks))
+    return replace(plot, marks=(*plot.marks, *marks))
 
 
 def _kept_plots(

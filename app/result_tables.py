@@ -99,7 +99,7 @@ def table_of(experiment: Experiment) -> Table:
         return _quality_table(experiment)
     if experiment.kind is Kind.USERS:
         return _users_table(experiment)
-    if len(experiment.cells) == 1 and experiment.cells[0].runs:
+    if is_of_figures(experiment):
         return _figures_table(experiment)
     return _cells_table(experiment)
 
@@ -273,25 +273,20 @@ def _users_table(experiment: Experiment) -> Table:
 
 
 def _quality_table(experiment: Experiment) -> Table:
-    shown = [(place, cell) for place, cell in enumerate(experiment.cells)]
-    told = [
-        (label, texts)
-        for label, texts in quality_rows([cell for _, cell in shown])
-        if label in _QUALITY
-    ]
+    told = [(label, texts) for label, texts in quality_rows(experiment.cells) if label in _QUALITY]
     columns = [Column("name", "K/V cache", is_number=False)]
     for column, (label, _) in enumerate(told, start=1):
         title, tip = _QUALITY_TITLES.get(label, label), _QUALITY_TIPS.get(label, "")
         unit = _QUALITY[label]
         columns.append(Column(label.strip(), title, unit, tip, rank=_rank(column)))
     made, rows = _Rows(experiment), []
-    for at, (place, cell) in enumerate(shown):
+    for place, cell in enumerate(experiment.cells):
         fields = [Field(cell.name)]
         for label, texts in told:
-            number = _number(texts[at])
+            number = _number(texts[place])
             if label == "KV cache" and "kv_bytes" in cell.extra:  # written in unlike units
                 number = cell.extra["kv_bytes"] / _MIB
-            fields.append(Field(texts[at], number))
+            fields.append(Field(texts[place], number))
         rows.append(made.row(place, fields))
     return tuple(columns), tuple(rows)
 

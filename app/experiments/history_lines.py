@@ -58,7 +58,7 @@ def when_text(begun_at: str) -> str:
     """A time as the clock on the wall had it; what is none stays as it is."""
     try:
         return datetime.fromisoformat(begun_at).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # years that no clock knows
         return begun_at
 
 

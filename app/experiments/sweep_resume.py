@@ -25,6 +25,11 @@ ROUNDS, MEASURE = "rounds", "measure"
 _WORDS = "--vary and --set"
 
 
+def can_go_on(kind: Kind, state: State) -> bool:
+    """Whether an experiment of that kind that came so far has something left to measure."""
+    return kind is Kind.SWEEP and state in (State.STOPPED, State.CUT)
+
+
 def begun(
     asked: Sweep, subject: Subject, workload: Workload, *, key: str, begun_at: str, title: str
 ) -> Experiment:

@@ -272,9 +272,10 @@ def test_that_settings_of_another_version_are_told_and_not_applied() -> None:
     assert sheet.rows[0].config["slots"] == 2
 
 
-def test_that_a_time_that_no_clock_knows_is_shown_as_it_is() -> None:
-    made = msgspec.structs.replace(made_results.bench(), begun_at="once")
-    assert " · once · " in sheet_of(made).subtitle
+@pytest.mark.parametrize("begun_at", ["once", "9999-12-31T23:59:59-12:00"])
+def test_that_a_time_that_no_clock_knows_is_shown_as_it_is(begun_at: str) -> None:
+    made = msgspec.structs.replace(made_results.bench(), begun_at=begun_at)
+    assert f" · {begun_at} · " in sheet_of(made).subtitle
 
 
 def test_that_two_hundred_configurations_are_a_matter_of_moments() -> None:

@@ -189,7 +189,9 @@ class ResultView(QFrame):
 
     def _show_cell(self) -> None:
         rows = () if self._sheet is None else self._sheet.rows
-        row = next((row for row in rows if row.cell == self._cell), None)
+        row = None
+        if self._sheet is not None and self._cell is not None:
+            row = self._sheet.row_of(self._cell)
         if row is None:
             self._cell = None
         if len({one.cell for one in rows}) == 1:  # where there is no other, nobody has to pick
