@@ -14,13 +14,14 @@ from typing import Protocol
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
+from app.experiments.grid import Plan
 from app.experiments.keys import begun_at, new_key
 from app.experiments.port import PortError, StoppedError
 from app.experiments.quality_check import refuse_model, refuse_wrong_words
 from app.experiments.quality_figures import base_figures, figures_in, in_order
 from app.experiments.quality_words import gqa_sentence, verdict_sentences
 from app.experiments.reporter import Reporter
-from app.planning import PlanAnswer, PlanningError, plan_in_throwaway_process
+from app.planning import PlanningError, plan_in_throwaway_process
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.quality_messages import (
     PairMade,
@@ -48,9 +49,6 @@ class Compares(Protocol):
 
     def answers(self, request: QualityRequest) -> Iterator[QualityAnswer]:
         """Make one; gives what is found as it is found."""
-
-
-Plan = Callable[[EngineConfig], PlanAnswer]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from app.experiments.experiment import Cell, Experiment
+from app.experiments.grid import Plan
 from app.experiments.measures import BY_FIGURE
 from app.experiments.tables import definition_lines, subject_lines, wrapped
 from app.experiments.tune_goal import TuneGoal
@@ -14,7 +15,7 @@ from app.experiments.tune_objective import ANSWERED, Level, objective_of
 from app.experiments.tune_result import KEPT, best_cell, changes_between, config_of, is_before
 from app.experiments.tune_words import purpose_words
 from app.export.targets import TARGETS
-from app.planning import PlanAnswer, PlanningError, plan_in_throwaway_process
+from app.planning import PlanningError, plan_in_throwaway_process
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
 
@@ -28,7 +29,7 @@ def tune_lines(
     goal: TuneGoal,
     *,
     explain: bool = False,
-    plan: Callable[[EngineConfig], PlanAnswer] = plan_in_throwaway_process,
+    plan: Plan = plan_in_throwaway_process,
 ) -> list[str]:
     """All there is to say of a tuning.
 
@@ -58,7 +59,7 @@ def tune_object(
     experiment: Experiment,
     start: EngineConfig,
     *,
-    plan: Callable[[EngineConfig], PlanAnswer] = plan_in_throwaway_process,
+    plan: Plan = plan_in_throwaway_process,
 ) -> dict[str, object]:
     """A tuning for other programs: the experiment, and how llama-server runs with the best.
 
@@ -89,7 +90,10 @@ def _tries(cells: Sequence[Cell]) -> list[str]:
     lines: list[str] = []
     for cell in cells:
         mark = "+ " if cell.extra.get(KEPT) else "  " if is_before(cell) else "- "
-        for note in cell.notes:
+        notes = cell.notes
+        if is_before(cell) and cell.skipped:  # a try's own note says why
+            notes = (*notes, f"They cannot run: {cell.skipped}")
+        for note in notes:
             lines += wrapped(note, mark=mark)
     return lines
 
@@ -107,14 +111,12 @@ def _changes(start: EngineConfig, best: EngineConfig) -> list[str]:
     ]
 
 
-def _command(config: EngineConfig, plan: Callable[[EngineConfig], PlanAnswer]) -> list[str]:
+def _command(config: EngineConfig, plan: Plan) -> list[str]:
     text, why_not = _written(config, plan)
     return ["Command line:", text] if text else list(why_not)
 
 
-def _written(
-    config: EngineConfig, plan: Callable[[EngineConfig], PlanAnswer]
-) -> tuple[str, Sequence[str]]:
+def _written(config: EngineConfig, plan: Plan) -> tuple[str, Sequence[str]]:
     """The command line of llama-server; empty with sentences why there is none."""
     try:
         answer = plan(config)

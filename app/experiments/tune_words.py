@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 from app.experiments.measures import Measure
 from app.experiments.planned import Planned, work_words
+from app.experiments.scales import label_of, value_text
 from app.experiments.spread import LEAST_RUNS
-from app.experiments.tables import value_text
 from app.experiments.terminal import duration_text
 from app.experiments.tune_goal import Purpose, TuneGoal
 from app.experiments.tune_judge import Judgement
@@ -107,7 +107,7 @@ def conclusion_of(
     start: EngineConfig,
     best: EngineConfig,
     *,
-    values: Mapping[EngineConfig, Sequence[float | None]],
+    values: tuple[Sequence[float | None], Sequence[float | None]],
     pairs: tuple[Sequence[float | None], Sequence[float | None]],
     counts: tuple[int, int],
     spent_s: float = 0,
@@ -122,8 +122,8 @@ def conclusion_of(
         objective: By what was chosen.
         start: The settings before.
         best: The best settings.
-        values: The figure that is told, by configuration and run.
-        pairs: That figure of the start and of the best, in rounds that measured both.
+        values: The figure that is told, of the start and of the best, by run.
+        pairs: The same, of rounds that measured both.
         counts: Runs, and configurations, that were measured.
         spent_s: Seconds that it took.
         fates: Sentences on steps that brought nothing, or were not tried.
@@ -132,17 +132,17 @@ def conclusion_of(
     """
     sentences = ["Stopped by you; these are the best settings until then."] if is_stopped else []
     sentences.append(_best_words(goal, start, best, is_ground=is_ground))
+    measure = objective.measure
+    apart = [[value for value in side if value is not None] for side in values]
     both = [
         (one, other)
         for one, other in zip(*pairs, strict=True)
         if one is not None and other is not None
     ]
-    apart = [[one for one in values.get(config, ()) if one is not None] for config in (start, best)]
     if start == best or not all(apart):
-        sentences += _result_words(objective.measure, values.get(best, ()))
+        sentences += _result_words(measure, apart[1])
     else:
-        sentences.append(_change_words(objective.measure, apart, both))
-    sentences += _gain_words(objective.measure, start, best, pairs)
+        sentences += [_change_words(measure, apart, both), _gain_words(measure, both)]
     sentences.append(_taken_words(goal, counts, spent_s))
     sentences += fates
     if goal.kept:
@@ -177,13 +177,11 @@ def _best_words(goal: TuneGoal, start: EngineConfig, best: EngineConfig, *, is_g
     return f"{told}."
 
 
-def _result_words(measure: Measure, values: Sequence[float | None]) -> list[str]:
-    known = [value for value in values if value is not None]
-    if not known:
+def _result_words(measure: Measure, values: Sequence[float]) -> list[str]:
+    if not values:
         return []
-    runs = "1 run" if len(known) == 1 else f"the median of {len(known)} runs"
-    label = measure.label[:1].upper() + measure.label[1:]
-    return [f"{label}: {value_text(measure, median(known))} ({runs})."]
+    runs = "1 run" if len(values) == 1 else f"the median of {len(values)} runs"
+    return [f"{label_of(measure)}: {value_text(measure, median(values))} ({runs})."]
 
 
 def _change_words(
@@ -198,7 +196,6 @@ def _change_words(
     """
     sides = list(zip(*both, strict=True)) if both else apart
     before, after = (median(side) for side in sides)
-    label = measure.label[:1].upper() + measure.label[1:]
     change = ""
     if before > 0:
         share = after / before - 1
@@ -207,7 +204,7 @@ def _change_words(
     if not both:
         of = f"medians of {len(apart[0])} and {len(apart[1])} runs, not side by side"
     texts = f"{value_text(measure, before)} before → {value_text(measure, after)}"
-    return f"{label}: {texts} ({change}{of})."
+    return f"{label_of(measure)}: {texts} ({change}{of})."
 
 
 def _taken_words(goal: TuneGoal, counts: tuple[int, int], spent_s: float) -> str:
@@ -219,23 +216,15 @@ def _taken_words(goal: TuneGoal, counts: tuple[int, int], spent_s: float) -> str
     return f"{taken}, in {duration_text(spent_s)} of at most {duration_text(goal.seconds)}."
 
 
-def _gain_words(
-    measure: Measure,
-    start: EngineConfig,
-    best: EngineConfig,
-    pairs: tuple[Sequence[float | None], Sequence[float | None]],
-) -> list[str]:
-    if start == best:
-        return []
-    before, after = pairs
-    both = [pair for pair in zip(before, after, strict=True) if None not in pair]
+def _gain_words(measure: Measure, both: Sequence[tuple[float, float]]) -> str:
     if len(both) < LEAST_RUNS:
-        return [
+        return (
             f"That difference has no interval: it takes {LEAST_RUNS} pairs of runs side by side; "
             f"there {'is' if len(both) == 1 else 'are'} {len(both) or 'none'}."
-        ]
+        )
+    before, after = zip(*both, strict=True)
     verdict = verdict_of_pairs(before, after, measure, ("the settings before", "the best")).sentence
-    return [verdict[:1].upper() + verdict[1:]]
+    return verdict[:1].upper() + verdict[1:]
 
 
 def _claim(gain: float, measure: Measure) -> str:

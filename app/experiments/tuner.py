@@ -9,7 +9,7 @@ earlier ones, to what could not be decided, and to how much is gained over the s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from app.experiments.experiment import Experiment, Kind, State, Subject
 from app.experiments.keys import begun_at, new_key
@@ -166,7 +166,7 @@ class _Tuning:
         trials, start = self._trials, self._start
         if best == start or start not in trials.measured:
             return
-        missing = _CONFIRMING_PAIRS - len(self._pairs(start, best)[0])
+        missing = _CONFIRMING_PAIRS - len(trials.paired_values(start, best)[0])
         for number in range(min(missing, trials.left // 2)):
             trials.announce("The best beside the settings before")
             try:
@@ -174,27 +174,20 @@ class _Tuning:
             except SpentError:
                 return
 
-    def _pairs(
-        self, start: EngineConfig, best: EngineConfig
-    ) -> tuple[list[float | None], list[float | None]]:
-        """The figure that is told, of rounds that measured both."""
-        return self._trials.paired_values(start, best)
-
     def _end(self, state: State, failure: str = "") -> Experiment:
         trials, goal, search = self._trials, self._goal, self._search
         conclusion: tuple[str, ...] = ()
         if search is None and state is State.STOPPED:
             conclusion = ("Stopped by you before any other settings were tried.",)
         if search is not None:
-            values: Mapping[EngineConfig, Sequence[float | None]] = {
-                config: trials.values(config) for config in trials.measured
-            }
+            start, best = self._start, search.best
             conclusion = conclusion_of(
-                goal, self._objective, self._start, search.best, values=values,
-                pairs=self._pairs(self._start, search.best),
+                goal, self._objective, start, best,
+                values=(trials.values(start), trials.values(best)),
+                pairs=trials.paired_values(start, best),
                 counts=(trials.used, len(trials.measured)), spent_s=trials.spent_s,
                 fates=search.fates.sentences(goal, search.reserve, self._unreached(search)),
-                is_ground=search.best == self._ground, is_stopped=state is State.STOPPED,
+                is_ground=best == self._ground, is_stopped=state is State.STOPPED,
             )  # fmt: skip
         return trials.hand_on(state, conclusion, failure)
 

@@ -186,6 +186,18 @@ def test_that_the_settings_before_are_neither_kept_nor_dropped() -> None:
     )
 
 
+def test_that_settings_before_that_cannot_run_are_compared_with_nothing_and_that_is_said() -> None:
+    bench = SpeedBench(by_threads, lambda config: "Too large." if config.slots > 1 else "")
+    experiment = tuned(bench)
+    told = " ".join(experiment.conclusion)
+    assert "Time of a typical turn: 6." in told
+    assert "difference" not in told
+    lines = tune_lines(experiment, PLAIN, TuneGoal(Purpose.CHAT, WORK), plan=plan_that_fits)
+    assert lines[lines.index("  These are the settings before.") + 1] == (
+        "  They cannot run: Too large."
+    )
+
+
 def test_that_the_object_for_programs_has_the_command_line() -> None:
     experiment = tuned(SpeedBench(by_threads))
     told = tune_object(experiment, PLAIN, plan=plan_that_fits)
