@@ -138,10 +138,8 @@ def measure_peak_read(
         raise ValueError(
             f"Need a thread, a run and some time to measure, not {threads}, {runs}, {seconds} s."
         )
-    cache_bytes = last_level_cache_bytes()
-    available_bytes = psutil.virtual_memory().available
-    whole_bytes = buffer_bytes(threads, cache_bytes, available_bytes)
-    pieces = whole_bytes // threads // PIECE_BYTES
+    size_bytes = whole_bytes(threads)
+    pieces = size_bytes // threads // PIECE_BYTES
     if pieces < _LEAST_PIECES:
         raise MemoryError(
             f"Bandwidth was not measured: {threads} threads need more memory for it than can be "
@@ -150,7 +148,7 @@ def measure_peak_read(
     best = best_of(_read(threads, pieces, (runs, seconds), stop), seconds / _WINDOWS)
     if best is None:
         return None
-    return replace(best, is_of_cache=whole_bytes < _BEYOND_CACHES * cache_bytes)
+    return replace(best, is_of_cache=size_bytes < _BEYOND_CACHES * last_level_cache_bytes())
 
 
 def best_of(made: Sequence[Run], window_s: float) -> PeakRead | None:

@@ -15,15 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from app.engine_wiring import EngineWiring
 from app.fit_check import Fit, FitCheck
 from app.library.model_entry import ModelEntry
 from app.model_sheets import key_of
 from app.window import Window
 from engine_bridge.engine_state import EngineState
-from engine_bridge.hardware.read_bandwidth import buffer_bytes, last_level_cache_bytes
+from engine_bridge.hardware.read_bandwidth import whole_bytes
 from engine_bridge.protocol import PlanReady, Refused
 from engine_bridge.settings.config import EngineConfig
 from tests.chaos import gguf_mutations
@@ -81,8 +79,7 @@ def run(stage: Stage) -> Tally:
             if loss:
                 _keep(path)
         tally.notes = [f"longest answer {longest_s:.1f} s", peaks.words()]
-        available_bytes = psutil.virtual_memory().available
-        borrowed_bytes = buffer_bytes(_THREADS, last_level_cache_bytes(), available_bytes)
+        borrowed_bytes = whole_bytes(_THREADS)
         grown_bytes = peaks.growth_bytes - borrowed_bytes
         if peaks.helper_bytes > _MOST_HELPER_BYTES or grown_bytes > _MOST_GROWTH_BYTES:
             tally.note(f"memory was not bounded: {peaks.words()}")
