@@ -21,7 +21,7 @@ from app.experiment_request import ProbeRequest, QualityRequest, Request
 from app.experiment_resume import resume_request
 from app.experiment_rigs import ProbeRig, QualityRig
 from app.experiment_run import ExperimentRun, RunEnd
-from app.experiments.experiment import Experiment
+from app.experiments.experiment import Experiment, Kind
 from app.experiments.terminal import SENTENCES, duration_text
 from app.experiments.tune_result import best_cell
 from app.experiments.window_port import WindowPort
@@ -375,7 +375,7 @@ def _end_words(kind: str, end: RunEnd, back: str) -> str:
     if end.is_stopped:
         return f"{kind} stopped; {kept or 'nothing was measured yet'}. {back}".rstrip()
     if end.sentence:
-        kept = f" {kept[0].upper()}{kept[1:]}." if kept else ""
+        kept = kept and f" {kept[0].upper()}{kept[1:]}."
         return f"{kind}: {end.sentence}{kept} {back}".rstrip()
     return f"{kind} done. {back}".rstrip()
 
@@ -383,6 +383,8 @@ def _end_words(kind: str, end: RunEnd, back: str) -> str:
 def _kept_words(experiment: Experiment) -> str:
     runs = sum(len(cell.runs) for cell in experiment.cells)
     if not runs:
-        has_more = any(cell.extra for cell in experiment.cells)
+        # A cache's quality is no run; elsewhere these are what the engine said of a configuration.
+        is_quality = experiment.kind is Kind.QUALITY
+        has_more = is_quality and any(cell.extra for cell in experiment.cells)
         return "what was measured is kept" if has_more else ""
     return "the one run that had ended is kept" if runs == 1 else f"{runs:,} runs are kept"

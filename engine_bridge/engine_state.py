@@ -113,6 +113,11 @@ class DeathReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     has_lost_worker: bool = False
     fault: MemoryFault | None = None
 
+    @property
+    def cause(self) -> str:
+        """What happened and why: the sentence for those who start another engine themselves."""
+        return self.sentence.removesuffix(GO_ON).rstrip()
+
 
 def death_by_exit(
     exit_code: int, doing: str, stderr: Sequence[str], lost_request_ids: tuple[int, ...]

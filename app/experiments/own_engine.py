@@ -17,7 +17,6 @@ from app.experiments.own_process import OwnProcess, engine_arguments
 from app.experiments.port import ConfigRefusedError, EngineGoneError, PortError, StoppedError
 from engine_bridge.client_limits import ClientLimits
 from engine_bridge.engine_life import CommandRefusedError, EngineLife, Stage
-from engine_bridge.engine_state import GO_ON
 from engine_bridge.event_reader import BrokenEngineError
 from engine_bridge.own_failure import last_words
 from engine_bridge.protocol import (
@@ -251,7 +250,7 @@ class OwnEngine:
             death = self._life.ended()
         self._life.stage = Stage.OVER
         # What only the window has: conversations, and a button to restart.
-        self._gone = death.sentence.removesuffix(GO_ON).rstrip()
+        self._gone = death.cause
         return EngineGoneError(self._gone)
 
     def _break(self, error: BrokenEngineError) -> EngineGoneError:

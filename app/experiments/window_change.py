@@ -153,4 +153,4 @@ class WindowChange(QObject):
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         if self._target is not None:
-            self._end(reason.sentence)
+            self._end(reason.cause)

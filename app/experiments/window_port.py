@@ -311,7 +311,7 @@ class WindowPort(QObject):
 
     def _on_engine_died(self, reason: DeathReason) -> None:
         self._peaks.clear()  # another process measures anew
-        self._gone = reason.sentence
+        self._gone = reason.cause
 
     def _on_change_ended(self, result: object) -> None:
         if self._is_giving_back:

@@ -235,10 +235,11 @@ def test_that_a_dead_engine_is_told_as_in_the_window_and_replaced(window: Window
         return record
 
     deaths: list[str] = []
-    window.client.engine_died.connect(lambda death: deaths.append(death.sentence))
+    window.client.engine_died.connect(lambda death: deaths.append(death.cause))
     record = window.run(experiment)
     assert [str(error) for error in errors] == deaths
     assert "SIGKILL" in deaths[0]
+    assert "restart" not in deaths[0], "it is restarted without the user"
     assert errors[0].record is not None
     assert errors[0].record.requests[0].reason == "token_limit"
     assert window.client.pid not in (0, pid)

@@ -86,6 +86,13 @@ def test_that_a_kill_blames_memory_only_where_memory_was_short(
     assert ("Another program" in sentence) != is_memory
 
 
+def test_that_the_cause_of_a_death_leaves_the_way_on_to_others() -> None:
+    death = death_by_signal(signal.SIGKILL, "idle", [], (), None)
+    assert death.sentence.startswith(death.cause)
+    assert "restart" in death.sentence
+    assert "restart" not in death.cause
+
+
 def test_that_only_what_was_said_lately_may_tell_why() -> None:
     lines, times_s = ("error: long ago", "error: just now"), (1000.0, 4990.0)
     assert recent(lines, times_s, now_s=5000.0) == ("error: just now",)

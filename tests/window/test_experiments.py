@@ -193,9 +193,24 @@ def test_that_a_dead_engine_keeps_what_was_measured_and_comes_back(
     os.kill(window.desk.hello.pid, signal.SIGKILL)
     ended(window, qtbot)
     assert "SIGKILL" in said(window)
+    assert "restart" not in said(window)
     experiment = kept(window)[0]
     assert experiment.state is State.FAILED
     assert experiment.cells[0].runs
+    qtbot.waitUntil(lambda: window.desk.client.state is EngineState.READY, timeout=PATIENCE_MS)
+
+
+def test_that_nothing_is_called_kept_where_nothing_was_measured(
+    window: Window, qtbot: QtBot
+) -> None:
+    fill(window, "bench", runs="50")
+    with qtbot.waitSignal(window.experiments.run.progressed, timeout=PATIENCE_MS):
+        start(window, qtbot)
+    assert window.desk.hello is not None
+    os.kill(window.desk.hello.pid, signal.SIGKILL)
+    ended(window, qtbot)
+    assert "SIGKILL" in said(window)
+    assert "kept" not in said(window)
     qtbot.waitUntil(lambda: window.desk.client.state is EngineState.READY, timeout=PATIENCE_MS)
 
 
