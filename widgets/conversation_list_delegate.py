@@ -19,17 +19,17 @@ from PySide6.QtGui import (
     QFont,
     QFontMetrics,
     QPainter,
-    QPen,
     QTextCharFormat,
     QTextLayout,
     QTextOption,
 )
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from resources.theme import found_ground, selected_ground
-from resources.tokens import CONTROL_RADIUS_PX, DARK, STEP_PX, Palette
+from resources.theme import found_ground
+from resources.tokens import DARK, STEP_PX, Palette
 from widgets.conversation_list_days import time_words
 from widgets.conversation_list_model import ROW_ROLE, ConversationListModel, ListedConversation
+from widgets.painted_rows import paint_ground
 from widgets.theme import small_font
 
 _BAR_PX = 3
@@ -126,10 +126,10 @@ class ConversationDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, row: ListedConversation
     ) -> None:
         model = self._model
-        p, state, font = self._palette, option.state, option.font
+        p, font = self._palette, option.font
         rect: QRect = option.rect
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        self._paint_ground(painter, rect, state, is_selected=is_selected)
+        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        paint_ground(painter, option, p)
         if model.is_open(row.id):
             bar = QRectF(rect.left() + STEP_PX / 2, rect.top() + 2 * STEP_PX, _BAR_PX, 0)
             bar.setBottom(rect.bottom() - 2 * STEP_PX + 1)
@@ -148,23 +148,6 @@ class ConversationDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(right, top, _DOT_PX, _DOT_PX))
         self._paint_title(painter, inner, row.title, font, right - STEP_PX)
         self._paint_words(painter, inner, row, small_font(font), faint)
-
-    def _paint_ground(
-        self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, *, is_selected: bool
-    ) -> None:
-        p = self._palette
-        painter.setPen(Qt.PenStyle.NoPen)
-        if is_selected:
-            painter.setBrush(QColor(selected_ground(p)))
-        elif state & QStyle.StateFlag.State_MouseOver:
-            painter.setBrush(QColor(p.raised))
-        else:
-            return
-        has_focus = state & QStyle.StateFlag.State_HasFocus
-        if is_selected and has_focus:
-            painter.setPen(QPen(QColor(p.accent), 1))
-        ground = QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.drawRoundedRect(ground, CONTROL_RADIUS_PX, CONTROL_RADIUS_PX)
 
     def _paint_time(
         self,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from widgets.conversation_list_delegate import ConversationDelegate
 from widgets.conversation_list_model import ConversationListModel
-from widgets.theme import set_role
+from widgets.painted_rows import set_up_painted_rows, takes_key
 
 _OWN_KEYS = (
     Qt.Key.Key_Return,
@@ -45,15 +45,10 @@ class ConversationListView(QListView):
         self.rows = ConversationDelegate(model, self)
         self.setModel(model)
         self.setItemDelegate(self.rows)
-        set_role(self, "bare")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        set_up_painted_rows(self)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAccessibleName("Conversations")
         self.setAccessibleDescription(
             "Return opens, F2 renames, Delete deletes, Ctrl+Z takes that back."
@@ -84,16 +79,7 @@ class ConversationListView(QListView):
 
     def event(self, event: QEvent) -> bool:
         """In here the list's keys come before shortcuts of the whole window."""
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            is_plain = event.modifiers() in (
-                Qt.KeyboardModifier.NoModifier,
-                Qt.KeyboardModifier.KeypadModifier,
-            )
-            is_undo = event.matches(QKeySequence.StandardKey.Undo)
-            if is_undo or (is_plain and event.key() in _OWN_KEYS):
-                event.accept()
-                return True
-        return super().event(event)
+        return takes_key(event, _OWN_KEYS, (QKeySequence.StandardKey.Undo,)) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of the list; everything else is Qt's."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from resources.theme import selected_ground
-from resources.tokens import CONTROL_RADIUS_PX, DARK, STEP_PX, Palette
+from resources.tokens import DARK, STEP_PX, Palette
 from widgets.conversation_list_days import moment_words
 from widgets.experiments.history_entry import HistoryEntry
 from widgets.experiments.history_model import ENTRY_ROLE, HistoryModel, state_words
 from widgets.experiments.kind_words import kind_name
+from widgets.painted_rows import paint_ground
 from widgets.theme import small_font
 
 # No line shows more, however wide the window.
@@ -57,7 +57,7 @@ class HistoryDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        self._paint_ground(painter, option, is_selected=is_selected)
+        paint_ground(painter, option, self._palette)
         rect: QRect = option.rect
         inner = rect.adjusted(3 * STEP_PX, 2 * STEP_PX - 2, -3 * STEP_PX, -2 * STEP_PX + 2)
         faint = self._palette.text if is_selected else self._palette.muted
@@ -66,22 +66,6 @@ class HistoryDelegate(QStyledItemDelegate):
         painter.restore()
 
     # --- Inside -----------------------------------------------------------------------------
-
-    def _paint_ground(
-        self, painter: QPainter, option: QStyleOptionViewItem, *, is_selected: bool
-    ) -> None:
-        p, state = self._palette, option.state
-        painter.setPen(Qt.PenStyle.NoPen)
-        if is_selected:
-            painter.setBrush(QColor(selected_ground(p)))
-        elif state & QStyle.StateFlag.State_MouseOver:
-            painter.setBrush(QColor(p.raised))
-        else:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-        if state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QPen(QColor(p.accent), 1))
-        ground = QRectF(option.rect).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.drawRoundedRect(ground, CONTROL_RADIUS_PX, CONTROL_RADIUS_PX)
 
     def _paint_first(
         self, painter: QPainter, inner: QRect, entry: HistoryEntry, font: QFont

@@ -17,7 +17,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
     QHeaderView,
     QStyleOptionViewItem,
     QTableView,
@@ -27,9 +26,11 @@ from PySide6.QtWidgets import (
 from widgets.experiments.history_delegate import HistoryDelegate
 from widgets.experiments.history_entry import HistoryEntry
 from widgets.experiments.history_model import HistoryModel
-from widgets.theme import set_role
+from widgets.painted_rows import set_up_painted_rows, takes_key
+from widgets.row_table import set_up_rows
 
 _OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
+_OWN_STANDARD_KEYS = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.SelectAll)
 # So many picked ones are found again when the rows change; who picked more did it with Ctrl+A.
 _MOST_KEPT = 200
 
@@ -62,16 +63,10 @@ class HistoryList(QTableView):
         self.delegate = HistoryDelegate(model, self)
         self.setModel(model)
         self.setItemDelegate(self.delegate)
-        set_role(self, "bare")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self._bare()
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        set_up_rows(self)
+        set_up_painted_rows(self)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self._set_up_headers()
         self.setAccessibleName("Experiments")
         self.setAccessibleDescription(
             "Return opens, Delete deletes, Ctrl+Z takes that back; two that are picked can be "
@@ -144,17 +139,7 @@ class HistoryList(QTableView):
 
     def event(self, event: QEvent) -> bool:
         """In here the list's keys come before shortcuts of the whole window."""
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            is_plain = event.modifiers() in (
-                Qt.KeyboardModifier.NoModifier,
-                Qt.KeyboardModifier.KeypadModifier,
-            )
-            is_undo = event.matches(QKeySequence.StandardKey.Undo)
-            is_all = event.matches(QKeySequence.StandardKey.SelectAll)
-            if is_undo or is_all or (is_plain and event.key() in _OWN_KEYS):
-                event.accept()
-                return True
-        return super().event(event)
+        return takes_key(event, _OWN_KEYS, _OWN_STANDARD_KEYS) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of the list; everything else is Qt's."""
@@ -198,17 +183,12 @@ class HistoryList(QTableView):
 
     # --- Inside -----------------------------------------------------------------------------
 
-    def _bare(self) -> None:
-        """Without what makes a table look like one."""
-        self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
-        self.setWordWrap(False)
+    def _set_up_headers(self) -> None:
+        """One column as wide as the list, rows as high as the delegate wants them."""
         self.horizontalHeader().hide()
         self.horizontalHeader().setMinimumSectionSize(0)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         rows = self.verticalHeader()
-        rows.hide()
         rows.setMinimumSectionSize(0)
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.measure_again()
