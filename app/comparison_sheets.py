@@ -15,8 +15,8 @@ from app.experiments.difference import (
 from app.experiments.experiment import Experiment
 from app.experiments.history_lines import figure_row, shown_value, when_text
 from app.experiments.measures import BY_FIGURE
+from app.experiments.scales import label_of
 from app.experiments.sweep_conclusion import PARETO
-from app.experiments.tables import label_of
 from app.history_entries import title_of
 from app.result_names import said, setting_label
 from engine_bridge.settings.table import BY_KEY

@@ -16,8 +16,8 @@ from app.experiments.history_rows import (
     values_of,
 )
 from app.experiments.measures import BY_FIGURE
+from app.experiments.scales import label_of, value_text
 from app.experiments.sweep_resume import can_go_on
-from app.experiments.tables import label_of, value_text
 from app.result_names import said
 from widgets.experiments.history_entry import EntryList, HistoryEntry
 

@@ -12,8 +12,8 @@ from app.experiments.experiment import Cell, Experiment, Kind
 from app.experiments.measures import BY_FIGURE
 from app.experiments.proportion import Proportion
 from app.experiments.run_detail import length_class
+from app.experiments.scales import value_text
 from app.experiments.spread import spread_of
-from app.experiments.tables import value_text
 from app.experiments.users_cell import LONG_PROMPTS
 from app.result_known_quality import cache_costs
 from app.result_memory import memory_charts

@@ -13,14 +13,9 @@ from app.experiments.experiment import Cell, Experiment, Kind
 from app.experiments.extra_figures import extra_figures
 from app.experiments.measures import BY_FIGURE, Measure
 from app.experiments.ranking import ranking_of
+from app.experiments.scales import cell_values, common_scale, label_of, with_spread
 from app.experiments.spread import MAD_SCALE, Summary
-from app.experiments.tables import (
-    cell_values,
-    common_scale,
-    keys_of,
-    label_of,
-    with_spread,
-)
+from app.experiments.tables import keys_of
 from widgets.experiments.result_sheet import Axis, Point, Standing
 
 # What is told of a point; the rest is in the table.

@@ -10,17 +10,11 @@ from collections.abc import Sequence
 from app.experiments.experiment import Cell, Experiment, Kind, State
 from app.experiments.history_lines import when_text
 from app.experiments.measures import BY_FIGURE
+from app.experiments.scales import cell_values, label_of, scale_of, with_spread
 from app.experiments.subject_text import limits_of, subject_told
 from app.experiments.sweep_conclusion import PARETO
 from app.experiments.sweep_resume import can_go_on
-from app.experiments.tables import (
-    DISTURBED,
-    cell_values,
-    label_of,
-    scale_of,
-    spread_sentence,
-    with_spread,
-)
+from app.experiments.tables import DISTURBED, spread_sentence
 from app.experiments.tune_result import KEPT
 from app.experiments.users_table import work_words
 from app.result_charts import charts_of

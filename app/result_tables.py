@@ -14,18 +14,16 @@ from app.experiments.measures import ALLOCATED, BY_FIGURE, Measure
 from app.experiments.quality_words import quality_rows
 from app.experiments.ranking import allocated_bytes_of
 from app.experiments.run_figures import DEFINITIONS
-from app.experiments.sweep_conclusion import PARETO
-from app.experiments.tables import (
-    DISTURBED,
+from app.experiments.scales import (
     NO_VALUE,
     cell_values,
     common_scale,
-    extra_row,
-    keys_of,
     label_of,
     scale_of,
     with_spread,
 )
+from app.experiments.sweep_conclusion import PARETO
+from app.experiments.tables import DISTURBED, extra_row, keys_of
 from app.experiments.users_table import users_columns
 from app.result_axes import Varied, varied_of
 from app.result_points import short_of, standings_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.measures import BY_FIGURE
+from app.experiments.scales import label_of, scale_of
 from app.experiments.spread import Summary
 from app.experiments.subject_text import kept_workload
-from app.experiments.tables import label_of, scale_of
 from app.experiments.tune_objective import TURN, turn_s
 from app.experiments.tune_result import KEPT, is_before, is_undecided
 from app.result_points import CellTexts, point_of, short_of, short_of_values

@@ -18,8 +18,9 @@ from app.experiments.experiment import Cell, Experiment, Kind
 from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.measures import BY_FIGURE
 from app.experiments.ranking import are_alike
+from app.experiments.scales import cell_values, common_scale, label_of, with_spread
 from app.experiments.spread import spread_of, summary
-from app.experiments.tables import DISTURBED, cell_values, common_scale, label_of, with_spread
+from app.experiments.tables import DISTURBED
 from resources.card_tokens import (
     BAR_PX,
     BAR_RADIUS_PX,

@@ -11,8 +11,9 @@ from app.experiments.experiment import Cell, Experiment, Subject
 from app.experiments.extra_figures import ERROR
 from app.experiments.history_rows import best_cell
 from app.experiments.measures import BY_FIGURE, Measure
+from app.experiments.scales import cell_values
 from app.experiments.spread import LEAST_RUNS, summary
-from app.experiments.tables import cell_values, keys_of
+from app.experiments.tables import keys_of
 from app.experiments.verdict import too_few_sentence, verdict_of_runs
 from engine_bridge.settings.config import EngineConfig
 

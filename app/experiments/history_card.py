@@ -18,8 +18,10 @@ from app.experiments.extra_figures import extra_figures
 from app.experiments.history_rows import best_cell
 from app.experiments.measures import BY_FIGURE
 from app.experiments.ranking import are_alike
+from app.experiments.scales import cell_values, label_of, scale_of
 from app.experiments.spread import summary
-from app.experiments.tables import DISTURBED, cell_values, label_of, scale_of, settings_text
+from app.experiments.subject_text import settings_text
+from app.experiments.tables import DISTURBED
 from app.result_names import said_experiment
 from resources.card_tokens import (
     BODY_PX,

@@ -20,18 +20,10 @@ from app.experiments.extra_figures import extra_figures, extra_label
 from app.experiments.markdown_text import block, code, line, table
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure
 from app.experiments.run_figures import DEFINITIONS
+from app.experiments.scales import cell_values, common_scale, label_of, scale_of, with_spread
 from app.experiments.spread import summary
-from app.experiments.tables import (
-    DISTURBED,
-    cell_values,
-    common_scale,
-    keys_of,
-    label_of,
-    scale_of,
-    settings_text,
-    spread_sentence,
-    with_spread,
-)
+from app.experiments.subject_text import settings_text
+from app.experiments.tables import DISTURBED, keys_of, spread_sentence
 from app.storage.journal_records import storable
 from engine_bridge.settings.domain import Value
 

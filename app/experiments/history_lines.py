@@ -17,18 +17,11 @@ from app.experiments.extra_figures import ERROR, extra_figures, extra_label
 from app.experiments.history_rows import Row, figures_in, marks_of
 from app.experiments.measures import BY_FIGURE
 from app.experiments.quality_words import quality_lines
+from app.experiments.scales import NO_VALUE, Scale, label_of, scale_of, value_text
+from app.experiments.subject_text import settings_text
 from app.experiments.sweep_table import sweep_lines
-from app.experiments.tables import (
-    NO_VALUE,
-    Scale,
-    experiment_lines,
-    label_of,
-    scale_of,
-    settings_text,
-    text_table,
-    value_text,
-    wrapped,
-)
+from app.experiments.tables import experiment_lines
+from app.experiments.text_layout import text_table, wrapped
 from app.experiments.users_table import users_lines
 
 _HEADLINES = ("ttft_s", "tpot_s", "total_tok_s")

@@ -13,7 +13,7 @@ import msgspec
 
 from app.experiments.experiment import Cell, Experiment, Kind, State
 from app.experiments.measures import BY_FIGURE
-from app.experiments.tables import settings_text
+from app.experiments.subject_text import settings_text
 from app.plain_output import without_controls
 from app.storage.conversation_search import folded
 from app.storage.journal_records import storable

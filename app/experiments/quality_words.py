@@ -8,13 +8,10 @@ from collections.abc import Callable, Sequence
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.quality_figures import excludes_one
 from app.experiments.quality_verdict import loss_sentence
-from app.experiments.tables import (
-    NO_VALUE,
-    skipped_lines,
-    subject_lines,
-    text_table,
-    wrapped,
-)
+from app.experiments.scales import NO_VALUE
+from app.experiments.subject_text import subject_lines
+from app.experiments.tables import skipped_lines
+from app.experiments.text_layout import text_table, wrapped
 from app.figures import bytes_text
 
 _DEPTH = re.compile(r"mean_kld_from_(\d+)_tok")

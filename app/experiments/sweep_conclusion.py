@@ -15,8 +15,8 @@ from app.experiments.ranking import (
     ranking_of,
     values_of,
 )
+from app.experiments.scales import NO_VALUE, scale_of
 from app.experiments.spread import LEAST_RUNS, summary
-from app.experiments.tables import NO_VALUE, scale_of
 
 PARETO = "pareto"
 """In ``Cell.extra`` 1 where no other cell beats this one in everything at once."""

@@ -13,8 +13,6 @@ from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
 from app.experiments.scales import (
-    NO_VALUE,
-    Scale,
     cell_values,
     common_scale,
     digits_of,
@@ -25,16 +23,8 @@ from app.experiments.scales import (
     with_spread,
 )
 from app.experiments.spread import LEAST_RUNS, Summary, summary
-from app.experiments.subject_text import limits_of, settings_text, subject_lines
+from app.experiments.subject_text import limits_of, subject_lines
 from app.experiments.text_layout import WIDTH, text_table, wrapped
-
-__all__ = [
-    "CELL_KEYS", "DISTURBED", "NO_VALUE", "WIDTH", "Scale", "cell_values", "cells_table",
-    "common_scale", "definition_lines", "disturbance_lines", "experiment_lines", "extra_row",
-    "figures_line", "keys_of", "label_of", "limits_lines", "runs_table", "scale_of",
-    "settings_text", "skipped_lines", "spread_sentence", "subject_lines", "summary_table",
-    "text_table", "value_text", "with_spread", "wrapped",
-]  # fmt: skip
 
 DISTURBED = "*"
 """Stands behind a run, or a configuration with such a run, that something disturbed."""

@@ -9,7 +9,9 @@ import msgspec
 from app.experiments.experiment import Cell, Experiment
 from app.experiments.grid import Plan
 from app.experiments.measures import BY_FIGURE
-from app.experiments.tables import definition_lines, subject_lines, wrapped
+from app.experiments.subject_text import subject_lines
+from app.experiments.tables import definition_lines
+from app.experiments.text_layout import wrapped
 from app.experiments.tune_goal import TuneGoal
 from app.experiments.tune_objective import ANSWERED, Level, objective_of
 from app.experiments.tune_result import KEPT, best_cell, changes_between, config_of, is_before

@@ -26,7 +26,7 @@ from app.experiments.history_store import HistoryStore
 from app.experiments.measures import BY_FIGURE
 from app.experiments.quality_words import quality_lines
 from app.experiments.sweep_table import sweep_lines
-from app.experiments.tables import WIDTH
+from app.experiments.text_layout import WIDTH
 from app.storage.folders import own_folders
 from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
 

@@ -7,7 +7,7 @@ import msgspec
 from app.experiments.difference import Changed, difference, too_few_sentences
 from app.experiments.experiment import Kind
 from app.experiments.history_lines import difference_lines
-from app.experiments.tables import WIDTH
+from app.experiments.text_layout import WIDTH
 from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
 
 

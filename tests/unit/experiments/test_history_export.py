@@ -14,7 +14,7 @@ from app.experiments.history_export import ENDINGS, KINDS, exported, to_csv, to_
 from app.experiments.markdown_text import block, code, line, table
 from app.experiments.measures import BY_FIGURE
 from app.experiments.run_figures import DEFINITIONS
-from app.experiments.tables import label_of
+from app.experiments.scales import label_of
 from tests.unit.experiments.made_experiments import SUBJECT, cell, experiment, sweep
 
 

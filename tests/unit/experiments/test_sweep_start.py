@@ -17,7 +17,7 @@ from app.experiments.port import StoppedError
 from app.experiments.sweep_conclusion import concluded
 from app.experiments.sweep_start import compare_configs, sweep_of_words, too_long_of
 from app.experiments.sweep_table import sweep_lines
-from app.experiments.tables import WIDTH
+from app.experiments.text_layout import WIDTH
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_error import WorkloadError
 from app.planning import PlanAnswer

@@ -7,20 +7,17 @@ import pytest
 
 from app.experiments.experiment import Cell, Experiment, Figures, Kind, State, Subject
 from app.experiments.measures import BY_FIGURE
+from app.experiments.scales import scale_of, value_text
+from app.experiments.subject_text import settings_text
 from app.experiments.tables import (
     DISTURBED,
-    WIDTH,
     cells_table,
     experiment_lines,
     figures_line,
     runs_table,
-    scale_of,
-    settings_text,
     summary_table,
-    text_table,
-    value_text,
-    wrapped,
 )
+from app.experiments.text_layout import WIDTH, text_table, wrapped
 from app.experiments.workload import Material, Workload
 from app.experiments.workload_file import kept_json
 

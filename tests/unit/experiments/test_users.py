@@ -14,7 +14,7 @@ from app.experiments.history_lines import whole_lines
 from app.experiments.lengths import Fixed
 from app.experiments.model_hash import ModelHashes
 from app.experiments.port import StoppedError
-from app.experiments.tables import WIDTH
+from app.experiments.text_layout import WIDTH
 from app.experiments.users import simulate_users
 from app.experiments.users_cell import (
     JUDGED,
