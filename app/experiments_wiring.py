@@ -223,7 +223,7 @@ class ExperimentsWiring(QObject):
         self._is_end_told = False
         self.page.strip.begin(self._kind)
         self.page.result.set_sheet(None)
-        self._is_following = True
+        self._follow(True)
         self.page.show_result()
         self._form.refresh()
         self.busy_changed.emit(True)
@@ -288,7 +288,7 @@ class ExperimentsWiring(QObject):
             self._show(experiment, sheet)
 
     def _show_running(self) -> None:
-        self._is_following = True
+        self._follow(True)
         if self._running is not None:
             self._show(*self._running)
         else:
@@ -305,9 +305,14 @@ class ExperimentsWiring(QObject):
         path = "" if self._shown is None else self._shown.subject.model_path
         self.page.result.set_running(self._apply.running_values(path))
 
+    def _follow(self, is_following: bool) -> None:
+        """Whether what is under way is in front; else the strip has the way to it."""
+        self._is_following = is_following
+        self.page.strip.show_it.setHidden(is_following)
+
     def _on_screen_changed(self) -> None:
         if not self.page.is_result_shown:
-            self._is_following = False
+            self._follow(False)
         self._offer_again()
 
     def _offer_again(self) -> None:
@@ -326,7 +331,7 @@ class ExperimentsWiring(QObject):
         )
 
     def _on_old_sheet(self, experiment: Experiment, sheet: ResultSheet) -> None:
-        self._is_following = False
+        self._follow(False)
         self._show(experiment, sheet)
         self.page.show_result()
         self._offer_again()

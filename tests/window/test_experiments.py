@@ -158,6 +158,13 @@ def test_that_a_sweep_can_be_cancelled_and_its_row_applied_and_undone(
     fill(window, "sweep", rounds="50")
     window.experiments.page.form.axes.set_values([AxisValues("slots", "1,2")])
     start(window, qtbot)
+    strip = window.experiments.page.strip
+    assert not strip.show_it.isVisible(), "it is shown"
+    window.experiments.page.show_history()
+    assert strip.show_it.isVisible()
+    QTest.mouseClick(strip.show_it, Qt.MouseButton.LeftButton)
+    assert window.experiments.page.is_result_shown
+    assert not strip.show_it.isVisible()
     with qtbot.waitSignal(window.experiments.run.kept, timeout=PATIENCE_MS):
         pass
     window.actions_of_window.run("experiments.cancel")
