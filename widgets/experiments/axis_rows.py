@@ -8,7 +8,6 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QGridLayout,
-    QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
@@ -25,6 +24,7 @@ from widgets.experiments.form_field import CalmComboBox
 from widgets.experiments.form_values import AxisValues
 from widgets.long_words import breakable
 from widgets.menu_button import MenuButton
+from widgets.sentence_label import sentence_label
 from widgets.theme import icon, restyle, set_role
 
 _NONE = "Choose a setting"
@@ -55,10 +55,7 @@ class AxisRows(QWidget):
         self._column.setSpacing(STEP_PX)
         self.more = QPushButton("Add a setting", self)
         self.more.clicked.connect(self._on_more)
-        self.note = QLabel(self)
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.note.setWordWrap(True)
-        set_role(self.note, "hint")
+        self.note = sentence_label("hint", self)
         self._column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addWidget(self.note)
         self.note.hide()
@@ -173,10 +170,7 @@ class AxisRow(QWidget):
         self.remove.setToolTip("Remove")
         set_role(self.remove, "flat")
         self.remove.clicked.connect(self.removed)
-        self.below = QLabel(self)
-        self.below.setTextFormat(Qt.TextFormat.PlainText)
-        self.below.setWordWrap(True)
-        set_role(self.below, "hint")
+        self.below = sentence_label("hint", self)
         self._lay_out()
         self._show_setting()
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
 from resources.tokens import STEP_PX
 from widgets.experiments.form_fields import Offer
 from widgets.long_words import breakable
 from widgets.plain_tip import plain_tip
-from widgets.theme import set_role
+from widgets.sentence_label import sentence_label
 
 
 class DraftChecks(QWidget):
@@ -33,10 +33,7 @@ class DraftChecks(QWidget):
         self._column.setContentsMargins(0, STEP_PX, 0, 0)
         self._column.setSpacing(STEP_PX // 2)
         self._column.addWidget(QLabel("Draft models it may try"))
-        self.note = QLabel()
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.note.setWordWrap(True)
-        set_role(self.note, "hint")
+        self.note = sentence_label("hint")
         self._column.addWidget(self.note)
 
     def set_offers(self, offers: Sequence[Offer]) -> None:

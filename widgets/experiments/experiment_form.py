@@ -36,6 +36,7 @@ from widgets.experiments.form_fields import (
 from widgets.experiments.form_values import FILE, FormValues
 from widgets.experiments.kind_words import BY_KIND
 from widgets.long_words import breakable
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 _PATH = "path"
@@ -79,15 +80,15 @@ class ExperimentForm(QFrame):
         self.kinds.set_offers(
             [Offer(key, BY_KIND[key].name, BY_KIND[key].question) for key in kinds]
         )
-        self.kind_about = _sentence()
+        self.kind_about = sentence_label("hint")
         self.sources = ChoiceGrid("Work")
-        self.source_about = _sentence()
+        self.source_about = sentence_label("hint")
         self.axes = AxisRows(settings)
         self.drafts = DraftChecks()
         self.fields = {spec.name: FormField(spec) for spec in FIELDS}
         self.path = FormField(_PATH_SPEC)
         self.headings = {part: _heading(part) for part in Part}
-        self.estimate = _sentence()
+        self.estimate = sentence_label("hint")
         self.start = QPushButton("Start")
         set_role(self.start, "primary")
         self._lay_out()
@@ -322,14 +323,6 @@ class ExperimentForm(QFrame):
         is_told = bool(whole) and (self._must_tell_all or bool(values))
         note = whole if is_told else notes.get(AXES, "")
         self.axes.set_problems(own, note, is_problem=is_told)
-
-
-def _sentence() -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    set_role(label, "hint")
-    return label
 
 
 def _heading(part: Part) -> QLabel:

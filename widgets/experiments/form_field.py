@@ -22,6 +22,7 @@ from widgets.experiments.form_fields import FieldSpec, Offer, Shape
 from widgets.experiments.form_values import YES
 from widgets.long_words import breakable
 from widgets.plain_tip import wrapped_tip
+from widgets.sentence_label import sentence_label
 from widgets.theme import restyle, set_role
 from widgets.toggle import Toggle
 
@@ -51,9 +52,9 @@ class FormField(QWidget):
         self.is_touched = False
         self._offers: tuple[Offer, ...] = ()
         self.label = QLabel(spec.label, self)
-        self.hint = _wrapped(self, "hint")
+        self.hint = sentence_label("hint", self)
         self.hint.setText(spec.hint)
-        self.below = _wrapped(self, "hint")
+        self.below = sentence_label("hint", self)
         self.control = self._made()
         self.control.setAccessibleName(spec.label)
         self.control.setAccessibleDescription(spec.hint)
@@ -226,11 +227,3 @@ class CalmComboBox(QComboBox):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Scroll what it stands in."""
         event.ignore()
-
-
-def _wrapped(parent: QWidget, role: str) -> QLabel:
-    label = QLabel(parent)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    set_role(label, role)
-    return label

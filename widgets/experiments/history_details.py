@@ -16,12 +16,14 @@ from widgets.experiments.history_deeds import HistoryDeeds
 from widgets.experiments.history_entry import HistoryEntry
 from widgets.experiments.history_model import state_words
 from widgets.experiments.kind_words import kind_name
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 _NONE = "Pick an experiment to see what it is about."
 _HOW_TO_COMPARE = "Ctrl + click picks a second one to compare with."
-# Of many that are picked so many are named.
-_MOST_NAMED = 3
+MOST_NAMED = 3
+"""So many of those that are picked are named."""
+
 _NOTE_LINES, _MOST_NOTE_LINES = 2, 12
 # Below the list, and beside it.
 _ABOUT_LINES = (3, 5)
@@ -194,9 +196,9 @@ class HistoryDetails(QFrame):
             self._about.setText(_NONE)
             return
         self._title.setText(f"{count:,} experiments picked")
-        names = [entry.title for entry in entries[:_MOST_NAMED]]
-        if count > _MOST_NAMED:
-            names[-1] = f"and {count - _MOST_NAMED + 1:,} more"
+        names = [entry.title for entry in entries[:MOST_NAMED]]
+        if count > MOST_NAMED:
+            names[-1] = f"and {count - MOST_NAMED + 1:,} more"
         self._about.setText("\n".join(names))
 
     def _say_place(self, place: str) -> None:
@@ -227,12 +229,9 @@ class HistoryDetails(QFrame):
 
 
 def _wrapped(parent: QWidget, role: str) -> QLabel:
-    label = QLabel(parent)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
+    label = sentence_label(role, parent)
     label.setMinimumWidth(1)
     label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-    set_role(label, role)
     return label
 
 

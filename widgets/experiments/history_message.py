@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
 from widgets.experiments.kind_words import KINDS
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 _TITLE = "Measure instead of guessing"
@@ -133,10 +134,6 @@ class HistoryMessage(QScrollArea):
 
 
 def _words(role: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
+    label = sentence_label(role)
     label.setMinimumWidth(1)
-    if role:
-        label.setProperty("role", role)
     return label

@@ -21,7 +21,7 @@ from widgets.conversation_list_bar import ProblemBar, UndoBar
 from widgets.experiments.comparison_sheet import ComparisonSheet
 from widgets.experiments.comparison_view import ComparisonView
 from widgets.experiments.history_deeds import FORMS
-from widgets.experiments.history_details import HistoryDetails
+from widgets.experiments.history_details import MOST_NAMED, HistoryDetails
 from widgets.experiments.history_entry import EntryList
 from widgets.experiments.history_filters import HistoryFilters
 from widgets.experiments.history_list import HistoryList
@@ -34,8 +34,6 @@ _BESIDE_FROM_PX = 180 * STEP_PX
 _BESIDE_PX = 76 * STEP_PX
 # Qt's own word for no bound.
 _ANY_WIDTH_PX = 16_777_215
-# So many picked ones are looked at to be named.
-_MOST_NAMED = 3
 _UNDONE = "undone"
 
 
@@ -293,7 +291,7 @@ class HistoryView(QFrame):
         self._go_to_list()
 
     def _on_picked(self) -> None:
-        self.details.show_picked(self.list.picked_entries(_MOST_NAMED), self.list.picked_count())
+        self.details.show_picked(self.list.picked_entries(MOST_NAMED), self.list.picked_count())
 
     def _on_open_asked(self) -> None:
         for key in self.list.picked_keys()[:1]:

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QVBoxLayout,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
+from widgets.sentence_label import sentence_label
 from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 
@@ -163,9 +163,7 @@ class ProgressStrip(QFrame):
 
     def _end_row(self) -> QWidget:
         row = QWidget(self)
-        self.result = QLabel(row)
-        self.result.setTextFormat(Qt.TextFormat.PlainText)
-        self.result.setWordWrap(True)
+        self.result = sentence_label("", row)
         self._actions = [QPushButton(row) for _ in range(2)]
         self.dismiss = QPushButton("OK", row)
         self.dismiss.setAccessibleName("Close this note")

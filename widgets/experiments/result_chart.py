@@ -13,6 +13,7 @@ from widgets.experiments.result_legend import ResultLegend
 from widgets.experiments.result_plot import ResultPlot
 from widgets.experiments.result_sheet import Chart, Line
 from widgets.plain_tip import plain_tip
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 # Each plot gets at least so much where they stand side by side.
@@ -188,10 +189,6 @@ def _legend_lines(chart: Chart) -> tuple[Line, ...]:
 
 
 def _words(role: str) -> QLabel:
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    if role:
-        set_role(label, role)
+    label = sentence_label(role)
     label.hide()
     return label

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
 from widgets.experiments.result_sheet import Row
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 _NONE = "Pick a row or a point to see its settings."
@@ -52,11 +53,8 @@ class ResultPick(QFrame):
         self._apply = QPushButton(_APPLY)
         set_role(self._apply, "primary")
         self._apply.clicked.connect(self._on_apply_clicked)
-        self._words = QLabel()
-        self._words.setTextFormat(Qt.TextFormat.PlainText)
-        self._words.setWordWrap(True)
+        self._words = sentence_label("hint")
         self._words.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        set_role(self._words, "hint")
         self._scroll = _LowArea(self._words)
         header = QHBoxLayout()
         header.setSpacing(2 * STEP_PX)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 
@@ -88,13 +89,9 @@ class Facts(QFrame):
 
 
 def text_label(role: str) -> QLabel:
-    """A label for sentences that others wrote: as they are, in as many lines as it takes."""
-    label = QLabel()
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
+    """A label for sentences that can be copied."""
+    label = sentence_label(role)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    if role:
-        set_role(label, role)
     return label
 
 
