@@ -162,7 +162,7 @@ def _users(reading: Reading) -> _Read:
         seconds=minutes * 60,
         long_prompt_tok=long_tok,
     )
-    if is_search and not plan.has_limits:
+    if is_search and not workload.has_limits:
         raise FormError({"ttft_slo_s": "A search needs a limit: set the one of TTFT or of TPOT."})
     with fields.at(SOURCE):
         plan.refuse_impossible(config)

@@ -99,6 +99,5 @@ def _refuse_without_limits(purpose: Purpose, workload: Workload) -> None:
     Raises:
         FormError: Beside the first limit.
     """
-    has_limits = workload.ttft_slo_s is not None or workload.tpot_slo_s is not None
-    if purpose is Purpose.USERS and not has_limits:
+    if purpose is Purpose.USERS and not workload.has_limits:
         raise FormError({"ttft_slo_s": "Set the limit of TTFT or of TPOT that users are to have."})

@@ -102,3 +102,8 @@ class TuneGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.margin_bytes < 0 or self.ctx_needed_tok < 0:
             raise DomainError("The memory margin and the context must be 0 or more.")
         self.run_workload.check()
+        if self.purpose is Purpose.USERS and not self.workload.has_limits:
+            raise DomainError(
+                "Users are tuned for within limits, and this workload has none. Set --ttft or "
+                "--tpot, or tune for batch."
+            )

@@ -89,7 +89,7 @@ def objective_of(goal: TuneGoal) -> Objective:
         case Purpose.CHAT:
             answer_tok = workload.answer_tok.mean_tok
             return Objective((answered, Level(TURN, lambda run: turn_s(run, answer_tok))), 1)
-        case Purpose.USERS if _has_limits(workload):
+        case Purpose.USERS:
             levels = (
                 answered,
                 Level(BY_FIGURE["kept_share"], lambda run: run.kept_share),
@@ -128,7 +128,3 @@ def strain(run: Figures, workload: Workload) -> float | None:
 def _answered_share(run: Figures) -> float | None:
     asked = run.requests + run.failed
     return run.requests / asked if asked else None
-
-
-def _has_limits(workload: Workload) -> bool:
-    return workload.ttft_slo_s is not None or workload.tpot_slo_s is not None

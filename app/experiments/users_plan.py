@@ -74,11 +74,6 @@ class UsersPlan:
         return Goal(self.share, self.most, self.requests or least_to_show(self.share))
 
     @property
-    def has_limits(self) -> bool:
-        """Whether the workload says what a good request is."""
-        return self.workload.ttft_slo_s is not None or self.workload.tpot_slo_s is not None
-
-    @property
     def title(self) -> str:
         """What is measured, for a list."""
         if self.is_search:
@@ -124,7 +119,7 @@ class UsersPlan:
                 "With rate_req_s requests arrive whoever waits, so there is no number of users. "
                 "Leave out --users and --find, or set rate_req_s=none."
             )
-        if self.is_search and not self.has_limits:
+        if self.is_search and not self.workload.has_limits:
             raise DomainError(
                 "There is no limit to keep, so any number of users keeps it. Set ttft_slo_s or "
                 "tpot_slo_s with --set-workload."

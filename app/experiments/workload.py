@@ -88,6 +88,11 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return round(self.prompt_tok.mean_tok * self.prefix_share / (1 - self.prefix_share))
 
     @property
+    def has_limits(self) -> bool:
+        """Whether it says what a good request is."""
+        return self.ttft_slo_s is not None or self.tpot_slo_s is not None
+
+    @property
     def conversations(self) -> int:
         """How many there are; the last one may be cut short by ``requests``."""
         return math.ceil(self.requests / self.turns)

@@ -38,6 +38,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--kv-floor", "q9"], "The KV floor is one of f16"),
         (["--users", "3"], "Chat is tuned for one person; got 3."),
         (["--for", "users", "--users", "0"], "Users must be 1 or more"),
+        (["--for", "users", "--workload", "batch"], "this workload has none. Set --ttft or --tpot"),
         (["--seconds", "-1"], "The limit of seconds must be 0 or more; got -1."),
         (["--seconds", "nan"], "The limit of seconds must be 0 or more; got nan."),
         (["--margin", "-1"], "must be 0 or more"),
