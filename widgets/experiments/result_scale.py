@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from widgets.charts.log_axis import LogAxis
 from widgets.experiments.result_sheet import Axis
 
 # So many values have a tick each; of more, round ones have.
@@ -125,10 +126,5 @@ def _stretch(low: float, high: float, axis: Axis) -> tuple[float, float]:
 def _logarithmic(low: float, high: float, own: Sequence[float]) -> Scale:
     beside = (high / low) ** _BESIDE if high > low else 1.5
     begin, end = low / beside, high * beside
-    ticks = [(value, number_text(value)) for value in own]
-    if not ticks:
-        powers = range(math.floor(math.log10(begin)), math.ceil(math.log10(end)) + 1)
-        steps = (1, 2, 5) if end / begin < 300 else (1,)
-        found = [step * 10.0**power for power in powers for step in steps]
-        ticks = [(value, number_text(value)) for value in found if begin <= value <= end]
-    return Scale(begin, end, is_log=True, ticks=tuple(ticks))
+    values = own or [value for value, _ in LogAxis(begin, end).ticks()]
+    return Scale(begin, end, is_log=True, ticks=tuple((v, number_text(v)) for v in values))
