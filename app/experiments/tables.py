@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.experiments.experiment import Cell, Experiment, Figures
+from app.experiments.experiment import Cell, Experiment
 from app.experiments.extra_figures import extra_label
 from app.experiments.measures import BY_FIGURE, MEASURES, Measure, Unit
 from app.experiments.run_figures import DEFINITIONS
@@ -19,7 +19,6 @@ from app.experiments.scales import (
     label_of,
     scale_of,
     unit_of,
-    value_text,
     with_spread,
 )
 from app.experiments.spread import LEAST_RUNS, Summary, summary
@@ -204,16 +203,6 @@ def extra_row(name: str, value: float) -> list[str]:
             text = f"{value * factor:,.{digits_of(abs(value) * factor)}f}"
             return [extra_label(name), text, "", "", "", shown]
     return [extra_label(name), f"{value:.4g}", "", "", "", ""]
-
-
-def figures_line(figures: Figures, keys: Sequence[str] = CELL_KEYS) -> str:
-    """A run in one line, for a progress message: ``TTFT 123 ms · TPOT 20.1 ms``."""
-    told = [
-        f"{BY_FIGURE[key].label} {value_text(BY_FIGURE[key], getattr(figures, key))}"
-        for key in keys
-        if getattr(figures, key) is not None
-    ]
-    return " · ".join(told)
 
 
 # --- Inside -----------------------------------------------------------------------------

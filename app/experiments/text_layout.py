@@ -32,9 +32,9 @@ def text_table(
     ]
 
 
-def wrapped(text: str, *, mark: str = "", width: int = WIDTH) -> list[str]:
+def wrapped(text: str, *, mark: str = "") -> list[str]:
     """``text`` broken into lines; ``mark`` stands before the first, the others are indented."""
     return textwrap.wrap(
-        text, width, initial_indent=mark, subsequent_indent=" " * len(mark),
+        text, WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip

@@ -16,14 +16,11 @@ from app.experiments.tune_goal import Purpose, TuneGoal
 from app.experiments.tune_judge import Judgement
 from app.experiments.tune_objective import Objective
 from app.experiments.tune_result import NOT_DECIDED, changes_between
-from app.experiments.verdict import Outcome, verdict_of_pairs
+from app.experiments.verdict import MANY, Outcome, claim_text, difference_text, verdict_of_pairs
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import BY_KEY
 
-# A narrow no-break space keeps a number and its unit together at a line's end.
-_NB = "\u202f"
-_MANY = 2.0
 _PURPOSES = {
     Purpose.CHAT: "one person chatting",
     Purpose.USERS: "{users} within the limits",
@@ -54,7 +51,7 @@ def saw(judgement: Judgement, objective: Objective) -> str:
         word = "more" if judgement.gain >= 0 else "fewer"
         told = f"{points:.0f} points {word} of the {level.measure.label}"
         return f"{told} (± {100 * judgement.error:.0f} points, {pairs})"
-    error = _percent(math.expm1(judgement.error))
+    error = difference_text(math.expm1(judgement.error))
     told = _claim(judgement.gain, level.measure)
     return f"{told} in {level.measure.label} (± {error}, {pairs})"
 
@@ -199,7 +196,7 @@ def _change_words(
     change = ""
     if before > 0:
         share = after / before - 1
-        change = f"{'+' if share >= 0 else '−'}{_percent(abs(share))}, "
+        change = f"{'+' if share >= 0 else '−'}{difference_text(abs(share))}, "
     of = "1 pair of runs" if len(both) == 1 else f"medians of {len(both)} pairs of runs"
     if not both:
         of = f"medians of {len(apart[0])} and {len(apart[1])} runs, not side by side"
@@ -229,17 +226,9 @@ def _gain_words(measure: Measure, both: Sequence[tuple[float, float]]) -> str:
 
 def _claim(gain: float, measure: Measure) -> str:
     factor = math.exp(gain)
-    if factor >= _MANY and measure.better == "faster":
+    if factor >= MANY and measure.better == "faster":
         return f"{factor:.1f} times as fast"
-    word = measure.better if gain >= 0 else measure.worse
-    return f"{_percent(abs(factor - 1))} {word}"
-
-
-def _percent(share: float) -> str:
-    if not math.isfinite(share):
-        return "any"
-    percent = 100 * share
-    return f"{percent:,.0f}{_NB}%" if percent >= 9.95 else f"{percent:.1f}{_NB}%"
+    return claim_text(factor, measure)
 
 
 def _value(key: str, value: Value) -> str:

@@ -25,8 +25,8 @@ from app.experiments.spread import (
 _NB = "\u202f"
 # Differences below this share are none to anybody: an interval within it ends a comparison.
 ALIKE_SHARE = 0.01
-# From here on "2.5 times as fast" is easier to think of than "150 % faster".
-_MANY = 2.0
+MANY = 2.0
+"""From here on "2.5 times as fast" is easier to think of than "150 % faster"."""
 NAMES = ("A", "B")
 
 
@@ -89,21 +89,19 @@ def running_verdict(
     first: Sequence[float | None],
     second: Sequence[float | None],
     measure: Measure,
-    names: tuple[str, str] = NAMES,
 ) -> Verdict:
     """Judge pairs as they come; may be asked after every one of them. See ``running_ratio``."""
     mine, theirs = _pairs(first, second)
     if len(mine) < 2:
         return _too_few(len(mine), "pairs", 2, measure)
     gains = log_gains(theirs, mine, is_more_better=measure.is_more_better)
-    return _judged(running_ratio(gains), measure, names, f"{len(mine)} pairs", "pairs")
+    return _judged(running_ratio(gains), measure, NAMES, f"{len(mine)} pairs", "pairs")
 
 
 def verdict_of_runs(
     first: Sequence[float | None],
     second: Sequence[float | None],
     measure: Measure,
-    names: tuple[str, str] = NAMES,
 ) -> Verdict:
     """Judge runs that do not belong together, as of two experiments of the history."""
     mine, theirs = _known(first), _known(second)
@@ -113,7 +111,7 @@ def verdict_of_runs(
         gain = ratio_of_medians(theirs, mine)
     else:
         gain = ratio_of_medians(mine, theirs)
-    return _judged(gain, measure, names, f"{len(mine)} and {len(theirs)} runs", "runs")
+    return _judged(gain, measure, NAMES, f"{len(mine)} and {len(theirs)} runs", "runs")
 
 
 def too_few_sentence(count: int, what: str, least: int, labels: Sequence[str]) -> str:
@@ -128,6 +126,17 @@ def too_few_sentence(count: int, what: str, least: int, labels: Sequence[str]) -
     has = f"There are {count or 'no'} {what}" if count != 1 else f"There is 1 {what[:-1]}"
     named = f"{', '.join(labels[:-1])} and {labels[-1]}" if len(labels) > 1 else labels[0]
     return f"{has} with {named}; {least} are needed to tell a difference."
+
+
+def claim_text(gain: float, measure: Measure) -> str:
+    """``12 % faster``, of a gain of 1.12."""
+    word = measure.better if gain >= 1 else measure.worse
+    return f"{difference_text(_share(gain, measure))} {word}"
+
+
+def difference_text(share: float) -> str:
+    """``12 %``, with one digit behind the point below ten; ``any`` of no end."""
+    return f"{_number(share)}{_NB}%" if math.isfinite(share) else "any"
 
 
 # --- Inside -----------------------------------------------------------------------------
@@ -164,20 +173,20 @@ def _judged(
         sentence = f"No difference in {measure.label}: all {count} are equal."
         return Verdict(Outcome.NONE, sentence, gain)
     if gain.low <= 1 <= gain.high:
-        low, high = _claim(gain.low, measure), _claim(gain.high, measure)
+        low, high = claim_text(gain.low, measure), claim_text(gain.high, measure)
         sentence = (
             f"No difference in {measure.label}: the interval from {low} to {high} for {second} "
             f"contains none ({count})."
         )
         return Verdict(Outcome.NONE, sentence, gain)
-    claim = f"{second} is {_claim(gain.value, measure)} than {first}"
+    claim = f"{second} is {claim_text(gain.value, measure)} than {first}"
     if abs(math.log(gain.value)) <= gain.spread:
         sentence = (
             f"No difference in {measure.label}: {claim}, which is less than the spread of the "
-            f"{what} ({_percent(math.expm1(gain.spread))}; {count})."
+            f"{what} ({difference_text(math.expm1(gain.spread))}; {count})."
         )
         return Verdict(Outcome.NONE, sentence, gain)
-    if gain.value >= _MANY and measure.better == "faster":
+    if gain.value >= MANY and measure.better == "faster":
         sentence = (
             f"{second} is {gain.value:.1f} times as fast as {first} in {measure.label} (between "
             f"{gain.low:.1f} and {gain.high:.1f} times, {count})."
@@ -185,7 +194,7 @@ def _judged(
     else:
         ends = sorted(_share(end, measure) for end in (gain.low, gain.high))
         sentence = (
-            f"{claim} in {measure.label} (between {_number(ends[0])} and {_percent(ends[1])}, "
+            f"{claim} in {measure.label} (between {_number(ends[0])} and {difference_text(ends[1])}, "
             f"{count})."
         )
     return Verdict(Outcome.BETTER if gain.value > 1 else Outcome.WORSE, sentence, gain)
@@ -197,16 +206,6 @@ def _share(gain: float, measure: Measure) -> float:
     Speed is told for times too: "12 % faster" is 1.12 times the speed. Memory is told as bytes.
     """
     return abs(1 / gain - 1) if measure.unit is Unit.BYTES else abs(gain - 1)
-
-
-def _claim(gain: float, measure: Measure) -> str:
-    """``12 % faster``."""
-    word = measure.better if gain >= 1 else measure.worse
-    return f"{_percent(_share(gain, measure))} {word}"
-
-
-def _percent(share: float) -> str:
-    return f"{_number(share)}{_NB}%"
 
 
 def _number(share: float) -> str:

@@ -13,7 +13,6 @@ from app.experiments.tables import (
     DISTURBED,
     cells_table,
     experiment_lines,
-    figures_line,
     runs_table,
     summary_table,
 )
@@ -211,12 +210,6 @@ def test_that_text_is_broken_between_words() -> None:
     assert lines[0].startswith("* word")
     assert lines[1].startswith("  word")
     assert max(map(len, lines)) <= WIDTH
-
-
-def test_that_a_run_fits_in_a_line() -> None:
-    assert figures_line(figures(total_tok_s=None)) == (
-        "TTFT 123.4 ms · TPOT 11.11 ms · memory 1.500 GiB"
-    )
 
 
 # --- Limits --------------------------------------------------------------------------------
