@@ -194,8 +194,8 @@ def _judged(
     else:
         ends = sorted(_share(end, measure) for end in (gain.low, gain.high))
         sentence = (
-            f"{claim} in {measure.label} (between {_number(ends[0])} and {difference_text(ends[1])}, "
-            f"{count})."
+            f"{claim} in {measure.label} (between {_number(ends[0])} and "
+            f"{difference_text(ends[1])}, {count})."
         )
     return Verdict(Outcome.BETTER if gain.value > 1 else Outcome.WORSE, sentence, gain)
 
