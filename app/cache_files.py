@@ -6,13 +6,14 @@ import itertools
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.desk import Desk
 from app.figures import bytes_text, seconds_text
 from app.file_names import safe_file_name
 from app.last_folder import CACHES
+from app.save_dialog import save_dialog
 from engine_bridge.protocol import Refused, RestoreSlot, SaveSlot, SlotRestored, SlotSaved
 
 # Far from the numbers of loads and of requests.
@@ -45,15 +46,11 @@ class CacheFiles(QObject):
 
     def ask_to_save(self, conversation_id: str) -> None:
         """Let the user say where the cache of a conversation goes."""
-        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self._window, "Save this conversation's cache", folder)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters(_FILTERS)
-        dialog.setDefaultSuffix(_ENDING)
-        title = self._desk.chats.conversation(conversation_id).title
-        dialog.selectFile(f"{safe_file_name(title, 'conversation')}.{_ENDING}")
+        name = safe_file_name(self._desk.chats.conversation(conversation_id).title, "conversation")
+        title = "Save this conversation's cache"
+        dialog = save_dialog(self._window, title, name, _ENDING, _FILTERS[0])
         dialog.fileSelected.connect(partial(self.save, conversation_id))
-        self._open(dialog)
+        self._desk.last_folder.open(dialog, CACHES)
 
     def ask_to_load(self, conversation_id: str) -> None:
         """Let the user say which file a slot is filled from, for a conversation to go on with."""
@@ -61,7 +58,8 @@ class CacheFiles(QObject):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(_FILTERS)
         dialog.fileSelected.connect(partial(self.load, conversation_id))
-        self._open(dialog)
+        dialog.finished.connect(dialog.deleteLater)
+        self._desk.last_folder.open(dialog, CACHES)
 
     def save(self, conversation_id: str, path: str) -> None:
         """Write the cache of a conversation to ``path``."""
@@ -72,10 +70,6 @@ class CacheFiles(QObject):
         """Fill a slot from ``path``."""
         number = next(self._numbers)
         self._send(RestoreSlot(number, conversation_id, path))
-
-    def _open(self, dialog: QFileDialog) -> None:
-        dialog.finished.connect(dialog.deleteLater)
-        self._desk.last_folder.open(dialog, CACHES)
 
     def _send(self, command: SaveSlot | RestoreSlot) -> None:
         client = self._desk.client

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFileDialog
 
 from app.background import Task
 from app.last_folder import EXPORTS, LastFolder
+from app.save_dialog import save_dialog
 from app.storage.atomic_file import write_whole
 from app.window_memory import KeepsWindow
 from widgets.charts.export_csv import csv_bytes
@@ -86,14 +86,9 @@ class ChartWiring(QObject):
     def ask(self, kind: str, sheets: Sequence[Sheet]) -> None:
         """Ask where to, then write ``sheets`` as ``png``, ``svg`` or ``csv``."""
         look = Look(self._panel.memory.colours, QFont(self._panel.font()))
-        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self._panel.window(), "Save charts", folder)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([_FILTERS[kind], "All files (*)"])
-        dialog.setDefaultSuffix(kind)
-        dialog.selectFile(_file_name(sheets, kind))
+        window, name = self._panel.window(), _file_name(sheets)
+        dialog = save_dialog(window, "Save charts", name, kind, _FILTERS[kind])
         dialog.fileSelected.connect(lambda path: self.save(Path(path), kind, sheets, look))
-        dialog.finished.connect(dialog.deleteLater)
         self._last_folder.open(dialog, EXPORTS)
 
     def save(self, path: Path, kind: str, sheets: Sequence[Sheet], look: Look) -> None:
@@ -125,9 +120,9 @@ def _content(kind: str, sheets: Sequence[Sheet], look: Look) -> bytes:
     return svg_bytes(sheets, look) if kind == "svg" else png_bytes(sheets, look)
 
 
-def _file_name(sheets: Sequence[Sheet], kind: str) -> str:
-    """``memory 2026-11-29 21-05.png``."""
+def _file_name(sheets: Sequence[Sheet]) -> str:
+    """``memory 2026-11-29 21-05``."""
     if not sheets:
-        return f"charts.{kind}"
+        return "charts"
     what = sheets[0].title.lower() if len(sheets) == 1 else "charts"
-    return f"{what} {sheets[0].timeline.day(0.0):%Y-%m-%d %H-%M}.{kind}"
+    return f"{what} {sheets[0].timeline.day(0.0):%Y-%m-%d %H-%M}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
 from app.experiments.experiment import Experiment
@@ -19,6 +19,7 @@ from app.experiments.history_export import Kind, exported, to_csv
 from app.experiments.history_store import HistoryStore
 from app.file_names import safe_file_name
 from app.last_folder import EXPORTS, LastFolder
+from app.save_dialog import documents_folder, save_dialog
 from app.storage.atomic_file import write_whole
 from app.storage.journal_records import storable
 from app.worker import Worker
@@ -82,7 +83,6 @@ class HistoryExports(QObject):
             self._worker.do(job, self._say, self._view.show_problem)
 
         dialog.fileSelected.connect(chosen)
-        dialog.finished.connect(dialog.deleteLater)
         self._last_folder.open(dialog, EXPORTS)
 
     # --- Inside -------------------------------------------------------------------------
@@ -90,17 +90,14 @@ class HistoryExports(QObject):
     def _save_dialog(self, keys: Sequence[str], form: str) -> QFileDialog:
         ending, words = _FORMS[form]
         title = "Export the experiment" if len(keys) == 1 else "Export the experiments"
-        dialog = QFileDialog(self._view.window(), title, _documents())
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([words, "All files (*)"])
-        dialog.setDefaultSuffix(ending)
-        dialog.selectFile(f"{self._name(keys)}.{ending}")
-        return dialog
+        return save_dialog(self._view.window(), title, self._name(keys), ending, words)
 
     def _folder_dialog(self) -> QFileDialog:
-        dialog = QFileDialog(self._view.window(), "Export the experiments into", _documents())
+        title = "Export the experiments into"
+        dialog = QFileDialog(self._view.window(), title, documents_folder())
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.finished.connect(dialog.deleteLater)
         return dialog
 
     def _name(self, keys: Sequence[str]) -> str:
@@ -144,7 +141,3 @@ def _content(experiment: Experiment, form: str, palette: Palette) -> bytes:
     if form == _CARD:
         return card_png(experiment, palette)
     return exported(experiment, _TEXTS[form])
-
-
-def _documents() -> str:
-    return QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtCore import QObject, Signal
 
 from app.chats import Chats
 from app.conversation import Conversation
 from app.file_names import safe_file_name
 from app.keeping import Keeping
 from app.last_folder import EXPORTS, LastFolder
+from app.save_dialog import save_dialog
 from app.storage.conversation_entry import ConversationEntry
 from app.storage.conversation_export import Kind
 from app.storage.conversation_search import SearchHit, places_of, search_words
@@ -97,18 +97,13 @@ class ListWiring(QObject):
     def export(self, conversation_id: str, kind: str) -> None:
         """Ask where to, then write a conversation as ``markdown`` or ``json``."""
         kind_name, ending, words = _KINDS[kind]
-        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self._panel.window(), "Export the conversation", folder)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([words, "All files (*)"])
-        dialog.setDefaultSuffix(ending)
         entry = self._entries.get(conversation_id)
         name = safe_file_name(entry.title if entry else "", "conversation")
-        dialog.selectFile(f"{name}.{ending}")
+        title = "Export the conversation"
+        dialog = save_dialog(self._panel.window(), title, name, ending, words)
         dialog.fileSelected.connect(
             lambda path: self._keeping.export_to(conversation_id, Path(path), kind_name)
         )
-        dialog.finished.connect(dialog.deleteLater)
         self._last_folder.open(dialog, EXPORTS)
 
     def _connect_panel(self) -> None:
