@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     return conduct_on_own_engine(
         work,
         lambda experiment: [
-            *sweep_lines(experiment, measure, explain=arguments.explain),
+            *sweep_lines(experiment, explain=arguments.explain),
             *way_on(experiment),
         ],
         as_json=arguments.json,

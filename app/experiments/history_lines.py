@@ -64,7 +64,7 @@ def whole_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     """
     match experiment.kind:
         case Kind.SWEEP:
-            lines = sweep_lines(experiment, BY_FIGURE["total_tok_s"], explain=explain)
+            lines = sweep_lines(experiment, explain=explain)
         case Kind.QUALITY:
             lines = quality_lines(experiment)
         case Kind.USERS:

@@ -11,6 +11,7 @@ from app.experiments.scales import NO_VALUE, Scale, common_scale, label_of, scal
 from app.experiments.spread import LEAST_RUNS, Summary, summary
 from app.experiments.subject_text import subject_lines
 from app.experiments.sweep_conclusion import PARETO
+from app.experiments.sweep_resume import MEASURE
 from app.experiments.tables import DISTURBED, definition_lines, limits_lines
 from app.experiments.text_layout import WIDTH, text_table, wrapped
 
@@ -23,16 +24,18 @@ _MOST_DISTURBED = 6
 _Column = tuple[str, list[str]]
 
 
-def sweep_lines(experiment: Experiment, measure: Measure, *, explain: bool = False) -> list[str]:
+def sweep_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
     """All there is to say of a sweep.
 
     Args:
-        experiment: Finished, stopped or failed.
-        measure: By what the best was chosen; it has a column of its own if it is none of the usual.
+        experiment: Finished, stopped or failed; the figure by which the best was chosen has a
+            column of its own if it is none of the usual.
         explain: Whether each figure's definition is added.
     """
     cells = [cell for cell in experiment.cells if cell.runs]
-    keys = [*([] if measure.key in (*_SPEEDS, _MEMORY) else [measure.key]), *_SPEEDS]
+    chosen_by = str(experiment.asked.get(MEASURE))  # one of another version may be unknown here
+    is_unusual = chosen_by in BY_FIGURE and chosen_by not in (*_SPEEDS, _MEMORY)
+    keys = [*([chosen_by] if is_unusual else []), *_SPEEDS]
     parts = [[experiment.title] if experiment.title else []]
     if cells:
         parts += [_table(cells, keys), [*_legend(cells), *limits_lines(experiment, keys)]]

@@ -23,7 +23,6 @@ from app.experiments.experiment import Experiment, Kind, State
 from app.experiments.history_export import KINDS as EXPORT_KINDS
 from app.experiments.history_query import Order
 from app.experiments.history_store import HistoryStore
-from app.experiments.measures import BY_FIGURE
 from app.experiments.quality_words import quality_lines
 from app.experiments.sweep_table import sweep_lines
 from app.experiments.text_layout import WIDTH
@@ -180,12 +179,22 @@ def test_that_each_kind_is_shown_as_its_own_command_shows_it(
     store.keep(quality)
     store.keep(experiment("20261203-000000-dddddd", [], state=State.FAILED, failure="It died."))
     store.close()
-    assert "\n".join(sweep_lines(sweep(SWEEP), BY_FIGURE["total_tok_s"])) in run(
-        capsys, "show", SWEEP
-    )
+    assert "\n".join(sweep_lines(sweep(SWEEP))) in run(capsys, "show", SWEEP)
     assert "\n".join(quality_lines(quality)) in run(capsys, "show", "cccccc")
     assert "failed     It died.\n" in run(capsys, "show", "dddddd")
     assert "nothing was measured" in run(capsys)
+
+
+def test_that_a_sweep_is_shown_with_the_figure_that_it_was_chosen_by(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store = HistoryStore(own_folders().history)
+    usual, by_ttft = sweep("20261204-000000-eeeeee"), sweep("20261205-000000-ffffff")
+    store.keep(usual)
+    store.keep(msgspec.structs.replace(by_ttft, asked={"rounds": 5, "measure": "ttft_s"}))
+    store.close()
+    assert "TTFT ms" not in run(capsys, "show", "eeeeee")
+    assert "TTFT ms" in run(capsys, "show", "ffffff")
 
 
 def test_that_two_are_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from app.experiments.compare import Comparison
 from app.experiments.experiment import Cell, Experiment, Kind, State, Subject
 from app.experiments.grid import Plan
 from app.experiments.lengths import Fixed
-from app.experiments.measures import BY_FIGURE
+from app.experiments.measures import BY_FIGURE, Measure
 from app.experiments.model_hash import ModelHashes
 from app.experiments.port import StoppedError
 from app.experiments.sweep_conclusion import concluded
@@ -57,6 +57,7 @@ def swept(
     workload: Workload = SMALL,
     rounds: int = 5,
     kept: Experiment | None = None,
+    measure: Measure = _TOTAL,
 ) -> Experiment:
     return sweep_of_words(
         port or FakePort(by_slots),
@@ -64,7 +65,7 @@ def swept(
         words,
         workload,
         listener or Listener(),
-        measure=_TOTAL,
+        measure=measure,
         rounds=rounds,
         kept=kept,
         plan=plan,
@@ -82,7 +83,7 @@ def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_
     assert experiment.title.endswith("small, slots 1/2/4/8")
     assert len(experiment.subject.model_sha256) == 64
     assert experiment.cells[3].skipped.startswith("CUDA0 does not suffice")
-    lines = sweep_lines(experiment, _TOTAL)
+    lines = sweep_lines(experiment)
     assert max(map(len, lines)) <= WIDTH
     text = "\n".join(lines)
     assert "User tok/s" in text
@@ -99,7 +100,7 @@ def test_that_words_become_a_table_with_intervals_both_speeds_and_what_is_worth_
 
 
 def test_that_a_figure_beyond_the_usual_has_a_column_of_its_own(model_path: Path) -> None:
-    lines = sweep_lines(swept(model_path, ["slots=1,2"]), _TTFT, explain=True)
+    lines = sweep_lines(swept(model_path, ["slots=1,2"], measure=_TTFT), explain=True)
     assert any("TTFT ms" in line or "TTFT s" in line for line in lines)
     assert any("Time to first token" in line for line in lines)
 
@@ -199,7 +200,7 @@ def test_that_notes_and_settings_common_to_all_are_told() -> None:
         Cell("slots=1", {"threads": 2}, notes=("A note.",)),
         Cell("slots=2", {"threads": 2, "slots": 2}),
     )
-    lines = sweep_lines(_sweep_of(*cells), _TOTAL)
+    lines = sweep_lines(_sweep_of(*cells))
     assert "slots=1: A note." in lines
     assert lines[-1] == "settings   threads=2"
 
@@ -210,7 +211,7 @@ def test_that_a_reason_is_told_once_for_all_that_it_stands_against() -> None:
         Cell("b", skipped="No room."),
         Cell("c", skipped="A rule."),
     )
-    lines = sweep_lines(_sweep_of(*cells), _TOTAL)
+    lines = sweep_lines(_sweep_of(*cells))
     assert [line for line in lines if line.startswith("skipped")] == [
         "skipped a; c: A rule.", "skipped b: No room.",
     ]  # fmt: skip
@@ -219,7 +220,7 @@ def test_that_a_reason_is_told_once_for_all_that_it_stands_against() -> None:
 def test_that_of_many_disturbed_runs_some_are_told_and_the_rest_counted() -> None:
     cell = cell_of("slots=1", [1.0] * 9)
     loud = msgspec.structs.replace(cell, disturbed=("It was loud.",) * 9)
-    lines = sweep_lines(_sweep_of(loud, cell), _TOTAL)
+    lines = sweep_lines(_sweep_of(loud, cell))
     assert "* slots=1, run 6: It was loud." in lines
     assert "* and 3 more runs were disturbed." in lines
     assert any(line.endswith("slots=1 *") for line in lines)
@@ -227,13 +228,13 @@ def test_that_of_many_disturbed_runs_some_are_told_and_the_rest_counted() -> Non
 
 def test_that_names_too_long_for_the_line_stand_above_their_figures() -> None:
     name = "slots=1, cache_type_k+cache_type_v=q8_0, flash_attn=on, ubatch_tok=512"
-    lines = sweep_lines(_sweep_of(cell_of(name, [10.0] * 5), cell_of("b", [20.0] * 5)), _TOTAL)
+    lines = sweep_lines(_sweep_of(cell_of(name, [10.0] * 5), cell_of("b", [20.0] * 5)))
     assert max(map(len, lines)) <= WIDTH
     assert lines[lines.index(name) + 1].split()[-1] == "5"
 
 
 def test_that_below_five_rounds_there_is_no_column_of_intervals() -> None:
-    few = sweep_lines(_sweep_of(cell_of("a", [10.0] * 4), cell_of("b", [20.0] * 4)), _TOTAL)
+    few = sweep_lines(_sweep_of(cell_of("a", [10.0] * 4), cell_of("b", [20.0] * 4)))
     assert not any("between" in line.lower() for line in few)
     assert "5 rounds give intervals" in " ".join(few)
 
