@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _USUAL_PAIRS = 12
 _USUAL_SECONDS = 600.0
 _USUAL_FIGURE = "tpot_s"
-_KEYS = ("ttft_s", "tpot_s", "total_tok_s", "owned_bytes")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from app.experiments.compare_resume import refuse_other_words  # noqa: PLC0415
     from app.experiments.planned import planned_compare  # noqa: PLC0415
     from app.experiments.sweep_start import compare_configs  # noqa: PLC0415
-    from app.experiments.tables import experiment_lines  # noqa: PLC0415
+    from app.experiments.tables import CELL_KEYS, experiment_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
 
     try:
@@ -98,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     def work(port: EnginePort, reporter: Reporter) -> Experiment:
         return compare_configs(port, asked, names, workload, reporter, kept=kept)
 
-    keys = [*([] if arguments.by in _KEYS else [arguments.by]), *_KEYS]
+    keys = [*([] if arguments.by in CELL_KEYS else [arguments.by]), *CELL_KEYS]
     return conduct_on_own_engine(
         work,
         lambda experiment: [

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _USUAL_RUNS = 5
 _USUAL_WAIT_S = 300.0
-_KEYS = ("ttft_s", "tpot_s", "itl_p99_s", "total_tok_s")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -76,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit status."""
     from app.experiments.planned import planned_runs  # noqa: PLC0415
     from app.experiments.probe import check_runs  # noqa: PLC0415
-    from app.experiments.tables import experiment_lines  # noqa: PLC0415
+    from app.experiments.tables import PROBE_KEYS, experiment_lines  # noqa: PLC0415
     from app.experiments.terminal import SENTENCES  # noqa: PLC0415
 
     try:
@@ -90,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     return conduct_with_history(
         conducted.do,
-        lambda experiment: experiment_lines(experiment, keys=_KEYS, explain=arguments.explain),
+        lambda experiment: experiment_lines(experiment, keys=PROBE_KEYS, explain=arguments.explain),
         stop=conducted.stop,
         as_json=arguments.json,
     )

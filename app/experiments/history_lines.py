@@ -20,7 +20,7 @@ from app.experiments.quality_words import quality_lines
 from app.experiments.scales import NO_VALUE, Scale, label_of, scale_of, value_text
 from app.experiments.subject_text import settings_text
 from app.experiments.sweep_table import sweep_lines
-from app.experiments.tables import experiment_lines
+from app.experiments.tables import CELL_KEYS, PROBE_KEYS, experiment_lines
 from app.experiments.text_layout import text_table, wrapped
 from app.experiments.users_table import users_lines
 
@@ -56,7 +56,9 @@ def when_text(begun_at: str) -> str:
 
 
 def whole_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
-    """All there is to say of one, as its own command says it, and the user's words for it.
+    """All there is to say of one, and the user's words for it.
+
+    As its own command says it, but for what is not kept: the command line of a tuner's best, say.
 
     Args:
         experiment: Of any kind.
@@ -69,8 +71,9 @@ def whole_lines(experiment: Experiment, *, explain: bool = False) -> list[str]:
             lines = quality_lines(experiment)
         case Kind.USERS:
             lines = users_lines(experiment, explain=explain)
-        case _:
-            lines = experiment_lines(experiment, explain=explain)
+        case kind:
+            keys = PROBE_KEYS if kind is Kind.PROBE else CELL_KEYS
+            lines = experiment_lines(experiment, keys=keys, explain=explain)
     if experiment.failure:
         lines += wrapped(experiment.failure, mark=f"{'failed':<{_MARK}}")
     if experiment.tags:

@@ -35,6 +35,8 @@ _RATES = (
 _RUN_KEYS = ("ttft_s", "tpot_s", "itl_p99_s", "total_tok_s", "duration_s")
 CELL_KEYS = ("ttft_s", "tpot_s", "total_tok_s", "owned_bytes")
 """What a table with a line for each configuration shows, unless asked otherwise."""
+PROBE_KEYS = ("ttft_s", "tpot_s", "itl_p99_s", "total_tok_s")
+"""The same of a server, whose memory nobody sees from outside."""
 
 _GOODPUT = "goodput_req_s"
 # Say nothing without the limits that they are counted by.
