@@ -226,5 +226,6 @@ def _label(text: str, role: str, *, is_wrapped: bool = False) -> QLabel:
         label.setWordWrap(True)
         label.setMinimumWidth(1)
     if role:
-        set_role(label, role)
+        # Of two hundred new labels Qt looks at each once it is shown; here it would be twice.
+        label.setProperty("role", role)
     return label
