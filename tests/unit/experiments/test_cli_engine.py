@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from app.arguments import parse_arguments
 from app.cli import main
+from app.experiment_form import (
+    USUAL_CHUNK_TOK,
+    USUAL_CHUNKS,
+    USUAL_FACTS,
+    USUAL_MINUTES,
+    USUAL_PAIRS,
+)
 from app.experiments import cli_engine
+from app.experiments.bench import USUAL_RUNS
+from app.experiments.sweep import USUAL_ROUNDS
+from app.experiments.users_plan import USUAL_MOST, USUAL_SHARE
 
 WORDS = {
     "bench": [],
@@ -41,3 +52,17 @@ def test_that_a_file_that_is_no_model_is_told_before_anything_is_done(
         assert path.name in said.err
         assert "Planned" not in said.err
         assert said.out == ""
+
+
+def test_that_the_help_tells_the_usual_values_of_the_experiments_and_the_window() -> None:
+    """It does so before anything of them is imported, so they stand in both places."""
+    assert parse_arguments(["bench", "m.gguf"]).runs == USUAL_RUNS
+    assert parse_arguments(["probe", "localhost"]).runs == USUAL_RUNS
+    assert parse_arguments(["sweep", "m.gguf"]).rounds == USUAL_ROUNDS
+    users = parse_arguments(["users", "m.gguf"])
+    assert (users.share, users.most) == (USUAL_SHARE, USUAL_MOST)
+    compare = parse_arguments(["compare", "m.gguf"])
+    assert (compare.pairs, compare.seconds) == (USUAL_PAIRS, 60 * USUAL_MINUTES)
+    quality = parse_arguments(["quality", "m.gguf"])
+    told = (quality.chunks, quality.ctx, quality.facts)
+    assert told == (USUAL_CHUNKS, USUAL_CHUNK_TOK, USUAL_FACTS)
