@@ -16,6 +16,20 @@ from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 
 
+class ExportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that an engine is told by.
+
+    Attributes:
+        name: What to call it, without a folder.
+        text: What it holds, with a newline at its end.
+        about: What it is for and where it belongs, a sentence.
+    """
+
+    name: str
+    text: str
+    about: str
+
+
 class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A configuration in the words of one engine.
 
@@ -25,6 +39,7 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         notes: What the user should know before running it.
         not_carried: Settings that the line cannot say, each with the reason.
         lines: The same command, with a line for each flag.
+        files: What the command reads, where the engine is told by files.
     """
 
     target: str
@@ -32,6 +47,7 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notes: tuple[str, ...]
     not_carried: dict[str, str]
     lines: str = ""
+    files: tuple[ExportedFile, ...] = ()
 
 
 class Dialect(Protocol):

@@ -1,0 +1,1 @@
+"""Commands and files of other programs, read as settings. Holds no widget."""
