@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from app.export.engine_words import engine_words
 from app.export.llama_flag import Flag, Situation
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.extra_flag import flag_words
 from engine_bridge.settings.placement_items import LoraFile, lora_file
 
 
@@ -61,3 +64,62 @@ def notes(s: Situation) -> tuple[str, ...]:
             "of what is shown here; context shift and chunk reuse are off then."
         )
     return tuple(said)
+
+
+# --- What the desk has no setting for ------------------------------------------------------------
+
+# Each says which model is run, or from where models are chosen.
+_MODEL_SOURCES = frozenset(
+    {
+        "--model", "--hf-repo", "--model-url", "--docker-repo", "--models-dir", "--models-preset",
+        "--embd-gemma-default", "--fim-qwen-1.5b-default", "--fim-qwen-3b-default",
+        "--fim-qwen-7b-default", "--fim-qwen-7b-spec", "--fim-qwen-14b-spec",
+        "--fim-qwen-30b-default", "--gpt-oss-20b-default", "--gpt-oss-120b-default",
+        "--vision-gemma-4b-default", "--vision-gemma-12b-default",
+    }
+)  # fmt: skip
+_DRAFT_SOURCES = frozenset({"--model-draft", "--hf-repo-draft"})
+
+
+def _others(s: Situation) -> tuple[str, ...]:
+    return tuple(word for item in s.config.extra_flags for word in flag_words(item))
+
+
+# Behind all others: of a flag that is said twice the program takes the last.
+OTHERS = Flag(("extra_flags",), _others)
+
+
+def names_model(config: EngineConfig) -> bool:
+    """Whether a flag beside the desk's settings says which model is run."""
+    return any(names & _MODEL_SOURCES for names in map(_names, config.extra_flags))
+
+
+def names_draft(config: EngineConfig) -> bool:
+    """Whether a draft model is chosen, by the desk or by a flag beside its settings."""
+    if config.draft_model_path:
+        return True
+    return any(names & _DRAFT_SOURCES for names in map(_names, config.extra_flags))
+
+
+def notes_on_others(s: Situation, desk_words: tuple[str, ...]) -> tuple[str, ...]:
+    """What the user should know of them beside the words that the settings make."""
+    said: set[str] = set()
+    for word in desk_words:
+        said |= _spellings(word)
+    again = [flag_words(item)[0] for item in s.config.extra_flags if _names(item) & said]
+    if not again:
+        return ()
+    return (
+        f"Other flags say {', '.join(dict.fromkeys(again))} again, and {s.program} takes what is "
+        "said last: what is shown here is for the desk's own values.",
+    )
+
+
+def _names(item: str) -> frozenset[str]:
+    return _spellings(flag_words(item)[0])
+
+
+def _spellings(word: str) -> frozenset[str]:
+    """Every spelling of a flag; none of a word that is no flag of this version."""
+    known = engine_words("llama_cpp").flag(word)
+    return frozenset(known.names) if known is not None else frozenset()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from app.export import llama_extras, llama_more_sampling, llama_placement, llama_speculation
 from app.export.llama_caches import CACHES
-from app.export.llama_extras import EXTRAS
+from app.export.llama_extras import EXTRAS, OTHERS
 from app.export.llama_flag import Flag, Situation, said
 from app.export.llama_more_sampling import MORE_SAMPLING
 from app.export.llama_placement import PLACEMENT, asks_for_absent_gpu
@@ -34,14 +34,20 @@ def words(situation: Situation) -> tuple[str, ...]:
     return tuple(word for flag in FLAGS for word in flag.words(situation))
 
 
+def _of_settings(situation: Situation) -> tuple[str, ...]:
+    return tuple(
+        word for flag in FLAGS if flag is not OTHERS for word in flag.words(situation)
+    )
+
+
 def notes(situation: Situation) -> tuple[str, ...]:
     """What the user should know before running the line."""
     config, effective, program = situation.config, situation.effective, situation.program
     said = []
-    if not config.model_path:
+    if not config.model_path and not llama_extras.names_model(config):
         said.append("No model is chosen, so the line names none: add -m FILE.")
     needs_draft_model = set(config.spec_types) & (MODEL_KINDS.keys() - {"draft-mtp"})
-    if needs_draft_model and not config.draft_model_path:
+    if needs_draft_model and not llama_extras.names_draft(config):
         said.append("No draft model is chosen, so the line names none: add -md FILE.")
     if has_stray_bytes(config.model_path) or has_stray_bytes(config.draft_model_path):
         said.append(
@@ -66,6 +72,7 @@ def notes(situation: Situation) -> tuple[str, ...]:
         )
     said.extend(llama_placement.notes(situation))
     said.extend(llama_extras.notes(situation))
+    said.extend(llama_extras.notes_on_others(situation, _of_settings(situation)))
     said.extend(llama_more_sampling.notes(situation))
     said.append(_memory_note(config, program))
     return tuple(said)
@@ -154,4 +161,5 @@ FLAGS: tuple[Flag, ...] = (
     *MORE_SAMPLING,
     # The program would change what is not said to fit it into memory.
     Flag((), lambda _: ("-fit", "off")),
+    OTHERS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.export.llama_extras import names_draft
 from app.export.llama_flag import Flag, Situation
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS, kinds_that_use
@@ -48,14 +49,14 @@ def _draft_model(s: Situation) -> tuple[str, ...]:
         written += ("--spec-draft-n-min", str(config.draft_n_min))
     if config.draft_p_min:
         written += ("--spec-draft-p-min", str(config.draft_p_min))
-    if _has_draft_file(config):
+    if names_draft(config):
         written += ("-ngld", _draft_layers(s))
     return (*written, "-ctkd", config.draft_cache_type_k, "-ctvd", config.draft_cache_type_v)
 
 
 def _drafts_by_model(config: EngineConfig) -> bool:
     return any(kind in config.spec_types for kind in MODEL_KINDS) and (
-        config.uses_mtp or bool(config.draft_model_path)
+        config.uses_mtp or names_draft(config)
     )
 
 

@@ -81,6 +81,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mmproj_path: str = ""
     lora: tuple[str, ...] = ()
     override_kv: tuple[str, ...] = ()
+    extra_flags: tuple[str, ...] = ()
     batch_tok: int = 2048
     ubatch_tok: int = 512
     prefill_chunk_tok: int | Auto = "auto"

@@ -1,8 +1,9 @@
-"""The rows of the settings table about files and metadata beside the model's own."""
+"""The rows of the settings table about what stands beside the model: files, metadata, flags."""
 
 from __future__ import annotations
 
 from engine_bridge.settings.domain import PathDomain
+from engine_bridge.settings.extra_flag import checked_flag
 from engine_bridge.settings.items_domain import ItemsDomain
 from engine_bridge.settings.placement_items import checked_kv, checked_lora
 from engine_bridge.settings.row import Applies, Group, Setting
@@ -54,5 +55,26 @@ EXTRAS: tuple[Setting, ...] = (
         Group.EXTRAS,
         "Takes the file's metadata for something else. For files that were "
         "written wrong: tokenizer.ggml.add_bos_token=bool:false.",
+    ),
+    Setting(
+        "extra_flags",
+        "Other flags",
+        ItemsDomain(
+            "a flag of llama-server with its value, quoted as for a shell",
+            checked_flag,
+            (
+                "--alias reviewer",
+                "--jinja",
+                "--reasoning-budget -1",
+                "--chat-template-kwargs '{\"enable_thinking\": false}'",
+            ),
+            repeats=True,
+        ),
+        (),
+        Applies.LIVE,
+        False,
+        Group.EXTRAS,
+        "What the desk has no setting for, such as --alias reviewer. It goes into command lines "
+        "of llama.cpp as it is; the desk's own engine does not look at it.",
     ),
 )

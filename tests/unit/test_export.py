@@ -159,7 +159,7 @@ OTHER_VALUE: dict[str, Value] = {
     "tensor_split": ("3", "1"), "main_gpu": 1,
     "devices": ("CUDA0", "RPC0"), "rpc_servers": ("127.0.0.1:50052",), "lazy_mode": "off",
     "no_host": True, "repack": False, "mmproj_path": "/mm.gguf", "lora": ("/a.gguf", "/b.gguf:2"),
-    "override_kv": ("general.name=str:x",),
+    "override_kv": ("general.name=str:x",), "extra_flags": ("--alias 'my model'", "--jinja"),
     "kv_offload": False, "op_offload": False, "swa_full": True, "load_mode": "mlock",
     "context_shift": True, "keep_tok": 64,
     "batch_tok": 256, "ubatch_tok": 64, "threads": 3, "threads_batch": 5, "temperature": 0.0,
@@ -282,7 +282,7 @@ def _pairs(words: list[str]) -> list[tuple[str, str | None]]:
     """Flags with their values; the table of this dialect's switches tells which have none."""
     switches = {
         "-kvu", "-no-kvu", "-nkvo", "--no-op-offload", "--swa-full", "-cmoe", "--no-host", "-nr",
-        "--context-shift", "--no-cache-prompt", "--ignore-eos",
+        "--context-shift", "--no-cache-prompt", "--ignore-eos", "--jinja",
     }  # fmt: skip
     rest = iter(words)
     return [(word, None if word in switches else next(rest)) for word in rest]
@@ -515,3 +515,35 @@ def test_that_the_sentences_name_the_program_of_the_line(target: str) -> None:
     said = [*export.notes, *export.not_carried.values()]
     assert sum(target in sentence for sentence in said) >= 3
     assert not [sentence for sentence in said if other in sentence]
+
+
+# --- What the desk has no setting for ---------------------------------------------------------
+
+
+def test_that_other_flags_leave_as_they_came_and_last() -> None:
+    flags = ("--alias 'my model'", "--jinja", "-mla 3", "--api-prefix ''")
+    words = words_of(EngineConfig(model_path="/m.gguf", extra_flags=flags))
+    said = ["--alias", "my model", "--jinja", "-mla", "3", "--api-prefix", ""]
+    assert words[-len(said) :] == said
+
+
+def test_that_a_model_named_by_another_flag_is_not_missed() -> None:
+    config = EngineConfig(extra_flags=("-hfr some/repo:Q4_K_M",))
+    assert not any("No model" in note for note in llama_server.export(config, None, None).notes)
+
+
+def test_that_drafts_of_a_repository_are_said_with_their_settings() -> None:
+    config = EngineConfig(spec_types=("draft-simple",), draft_n_max=16,
+                          extra_flags=("-hfd some/draft",))  # fmt: skip
+    export = llama_server.export(config, None, None)
+    assert "--spec-draft-n-max 16" in export.text
+    assert "draft_n_max" not in export.not_carried
+    assert not any("No draft model" in note for note in export.notes)
+
+
+def test_that_another_flag_that_says_a_setting_again_is_told() -> None:
+    config = EngineConfig(model_path="/m.gguf", extra_flags=("--ctx-size 4096", "--metrics"))
+    notes = [note for note in llama_server.export(config, None, None).notes if "again" in note]
+    assert len(notes) == 1
+    assert "--ctx-size" in notes[0]
+    assert "--metrics" not in notes[0]
