@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from app.export.carried import Answers, Carried, reasons_in
 from app.quoting import QuotingError, Shell, notes_on, quote, quote_lines
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
@@ -40,6 +41,7 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         not_carried: Settings that the line cannot say, each with the reason.
         lines: The same command, with a line for each flag.
         files: What the command reads, where the engine is told by files.
+        carried: What becomes of each setting, every key of the table with its answer.
     """
 
     target: str
@@ -48,6 +50,7 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_carried: dict[str, str]
     lines: str = ""
     files: tuple[ExportedFile, ...] = ()
+    carried: dict[str, Carried] = {}
 
 
 class Dialect(Protocol):
@@ -70,6 +73,39 @@ class Dialect(Protocol):
             shell: Who will read the line.
         """
         ...
+
+
+def exported(
+    target: str,
+    words: Sequence[str],
+    notes: tuple[str, ...],
+    answers: Answers,
+    shell: Shell,
+    files: tuple[ExportedFile, ...] = (),
+) -> Export:
+    """``words`` for ``shell``; where it cannot be given one of them, no line but the reason.
+
+    Args:
+        target: Name of the dialect.
+        words: The command, the program first.
+        notes: What the user should know before running it.
+        answers: One for each setting, as ``carried.answers_for_all`` makes them.
+        shell: Who will read the line.
+        files: What the command reads.
+    """
+    try:
+        text, lines = quote(words, shell), quote_lines(words, shell)
+    except QuotingError as error:
+        return refused(target, str(error), answers)
+    return Export(
+        target, text, (*notes_on(words, shell), *notes), reasons_in(answers), lines, files,
+        dict(answers),
+    )  # fmt: skip
+
+
+def refused(target: str, reason: str, answers: Answers) -> Export:
+    """No command and no file, for ``reason``: a sentence with what to do."""
+    return Export(target, "", (reason,), reasons_in(answers), carried=dict(answers))
 
 
 def written(
