@@ -33,6 +33,8 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         other: What is no setting of the desk and yet understood: ``host``, ``port``, ``alias``.
         derived: Keys of ``settings`` that the text does not say and the engine's rules do.
         title: What a person chooses it by among several.
+        extra_flags: Items for the setting of that name: flags of llama.cpp that the desk has no
+            setting for, each with its values, in the order of the text.
     """
 
     target: str
@@ -45,3 +47,4 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other: dict[str, object] = {}
     derived: tuple[str, ...] = ()
     title: str = ""
+    extra_flags: tuple[str, ...] = ()
