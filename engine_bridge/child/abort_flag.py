@@ -13,7 +13,9 @@ import ctypes
 import os
 import sys
 
-_LIBC = ctypes.CDLL("msvcrt" if os.name == "nt" else None)
+# Not CDLL: these calls take a fraction of a microsecond, and that would let the interpreter's lock
+# go around each, in front of every step.
+_LIBC = ctypes.PyDLL("msvcrt" if os.name == "nt" else None)
 _COUNTS = sys.platform == "linux"
 # SEM_VALUE_MAX: no step has so many operations.
 _PLENTY = 2**31 - 1

@@ -19,7 +19,7 @@ from engine_bridge.child.stream import Stream
 from engine_bridge.protocol import Event
 
 # Text goes to the window at most this often, less often for many streams; a first token at once.
-_FLUSH_NS, _FLUSH_STREAM_NS = 16_000_000, 4_000_000
+_FLUSH_NS, _FLUSH_STREAM_NS = 16_000_000, 6_000_000
 
 
 class Delivery:
