@@ -154,7 +154,7 @@ def _escaped(character: str) -> str:
 # --- Windows --------------------------------------------------------------------------------
 
 
-def _in_windows_quotes(word: str) -> str:
+def in_windows_quotes(word: str) -> str:
     r"""As CommandLineToArgvW wants it: \" for a quote, and backslashes before one doubled."""
     escaped = re.sub(r'(\\*)"', r'\1\1\\"', word)
     return '"' + re.sub(r"(\\+)$", r"\1\1", escaped) + '"'
@@ -164,7 +164,7 @@ def _for_cmd(word: str) -> str:
     _refuse_what_windows_cannot_say(word, "cmd.exe")
     if _BARE_IN_CMD.fullmatch(word):
         return word
-    quoted = _in_windows_quotes(word)
+    quoted = in_windows_quotes(word)
     if '"' not in word and "%" not in word:
         return quoted
     # Quotes hide neither a quote nor a variable from cmd: so it gets to see no quotes at all.
@@ -182,7 +182,7 @@ def _cmd_program(word: str) -> str:
     if '"' in word or "%" in word:
         raise QuotingError(f"cmd.exe cannot be given a program with the name {word!r}; rename it.")
     # The prompt takes the name of a program to end at each of these.
-    return _in_windows_quotes(word) if re.search("[,=]", word) else _for_cmd(word)
+    return in_windows_quotes(word) if re.search("[,=]", word) else _for_cmd(word)
 
 
 def _for_powershell(word: str) -> str:
