@@ -1,0 +1,323 @@
+"""Commands of sh, bash and zsh, as people paste them. Nothing is executed.
+
+Knows the shell; must not know any program's flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app.importing.call import Call, Document, Script, is_relative_file, kept_env, once
+from app.importing.posix_lexer import tokens_of
+from app.importing.posix_tokens import Piece, Token
+from app.importing.posix_variables import Variables
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+_SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
+# Words of the shell's own grammar, which stand before a command.
+_KEYWORDS = frozenset(
+    "if then else elif fi while until do done ! { } time case esac in function [[".split()
+)
+_DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local", "setenv", "set"})
+_GOING = frozenset({"cd", "pushd"})
+_MISSING_MARK = (
+    "broken_continuation: lines that begin with a flag are read as part of the command before "
+    "them, though no mark continues it"
+)
+_DASHES = "–—−"
+_TYPOGRAPHIC = "typographic: a long dash is read as the hyphens that a flag begins with"
+_HOME = "home_path: ~ in {word} is not expanded there by the shell; write the full path"
+_RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
+_SHOWN_CHARACTERS = 80
+
+
+@dataclass
+class _Simple:
+    """One simple command, before anything is put in.
+
+    Attributes:
+        words: Each as its pieces.
+        arrays: Words in brackets behind a word, by its place.
+        targets: Files that redirections name.
+        documents: Here-documents.
+        ends: The operator behind it.
+    """
+
+    words: list[list[Piece]] = field(default_factory=list)
+    arrays: dict[int, list[list[Piece]]] = field(default_factory=dict)
+    targets: list[list[Piece]] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    ends: str = "\n"
+    is_one_flag: bool = False
+
+
+def read_script(text: str) -> Script:
+    """All that ``text`` starts, with what it sets before.
+
+    Raises:
+        TextError: If its variables multiply without bounds.
+    """
+    tokens, problems = tokens_of(text)
+    reading = _Reading(list(problems))
+    for simple in reading.joined(_simples(tokens)):
+        reading.take(simple)
+    return reading.script()
+
+
+def read_words(text: str, known: dict[str, str] | None = None) -> Call:
+    """``text`` as the words of one command, whatever operators it holds.
+
+    Args:
+        text: As a file holds it that takes a command for one line.
+        known: Variables and their values.
+
+    Raises:
+        TextError: If its variables multiply without bounds.
+    """
+    tokens, problems = tokens_of(text)
+    variables = Variables(scalars=dict(known or {}))
+    words = [word for token in tokens for word in _plain_words(token, variables)]
+    found = once([*problems, *variables.take_problems()])
+    return Call(tuple(words), problems=found)
+
+
+def _plain_words(token: Token, variables: Variables) -> list[str]:
+    if token.operator:
+        return [] if token.operator == "\n" else [token.operator]
+    return variables.words(token.pieces)
+
+
+# --- simple commands ------------------------------------------------------------------------
+
+
+def _simples(tokens: Sequence[Token]) -> Iterator[_Simple]:
+    """The simple commands, in order; redirections taken out, brackets of arrays taken in."""
+    simple, number = _Simple(), 0
+    while number < len(tokens):
+        token = tokens[number]
+        number += 1
+        if not token.operator:
+            simple.words.append(token.pieces)
+        elif token.operator == "(" and _begins_array(simple):
+            number = _take_array(tokens, number, simple)
+        elif token.operator in _SEPARATORS:
+            simple.ends = token.operator
+            yield simple
+            simple = _Simple()
+        elif token.operator in {"<<", "<<-"}:
+            simple.documents.append(token.body)
+        elif number < len(tokens) and not tokens[number].operator:
+            simple.targets.append(tokens[number].pieces)
+            number += 1
+    yield simple
+
+
+def _begins_array(simple: _Simple) -> bool:
+    last = simple.words[-1] if simple.words else []
+    return bool(last) and not last[-1].name and last[-1].text.endswith("=")
+
+
+def _take_array(tokens: Sequence[Token], number: int, simple: _Simple) -> int:
+    words: list[list[Piece]] = []
+    while number < len(tokens) and tokens[number].operator != ")":
+        if not tokens[number].operator:
+            words.append(tokens[number].pieces)
+        number += 1
+    simple.arrays[len(simple.words) - 1] = words
+    return number + 1
+
+
+def _bare(pieces: Sequence[Piece]) -> str:
+    """The beginning of a word that stands without quotes and without variables."""
+    return pieces[0].text if pieces and not pieces[0].name and not pieces[0].is_quoted else ""
+
+
+def _is_flag(pieces: Sequence[Piece]) -> bool:
+    bare = _bare(pieces)
+    return bare[:1] in {"-", *_DASHES} and len(bare) > 1 and not bare[1:].isspace()
+
+
+# --- what they mean -------------------------------------------------------------------------
+
+
+class _Reading:
+    """Goes through the commands in order, since each may set what the next uses."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self._variables = Variables()
+        self._calls: list[Call] = []
+        self._documents: list[Document] = []
+        self._problems = problems
+        self._folder = ""
+
+    def joined(self, simples: Iterator[_Simple]) -> Iterator[_Simple]:
+        """The commands, where lines that begin with a flag belong to the one before."""
+        before: _Simple | None = None
+        for simple in simples:
+            if not simple.words and not simple.documents:
+                continue
+            if before is not None and self._belongs(before, simple):
+                before.words += simple.words
+                before.targets += simple.targets
+                before.ends = simple.ends
+                before.is_one_flag = len(simple.words) == 1 and _is_flag(simple.words[0])
+                continue
+            if before is not None:
+                yield before
+            before = simple
+            before.is_one_flag = len(simple.words) == 1 and _is_flag(simple.words[0])
+        if before is not None:
+            yield before
+
+    def _belongs(self, before: _Simple, simple: _Simple) -> bool:
+        if before.ends != "\n" or not simple.words or _is_assignment(before):
+            return False
+        is_flag = _is_flag(simple.words[0])
+        if is_flag and not _is_flag(before.words[0] if before.words else []):
+            self._problems.append(_MISSING_MARK)
+        # One word a line, as fields of some programs want them: a value follows its flag.
+        return is_flag or (before.is_one_flag and len(simple.words) == 1)
+
+    def take(self, simple: _Simple) -> None:
+        """One command: what it sets, goes to, or calls."""
+        words = self._without_keywords(simple)
+        name = _bare(words[0]) if words else ""
+        env: dict[str, str] = {}
+        first = 0
+        while first < len(words) and _ASSIGNMENT.match(_bare(words[first])):
+            self._assign(words[first], self._array_of(simple, words[first]), env)
+            first += 1
+        self._take_documents(simple)
+        if first == len(words):
+            self._variables.scalars.update(env)
+        elif name in _DECLARING:
+            self._declare(name, simple, words[1:])
+        elif name == "alias":
+            self._alias(words[1:])
+        elif name in _GOING:
+            self._folder = self._variables.text(words[1]) if len(words) > 1 else "~"
+        else:
+            self._call(words[first:], env)
+
+    def _without_keywords(self, simple: _Simple) -> list[list[Piece]]:
+        words = simple.words
+        while words and len(words[0]) == 1 and _bare(words[0]) in _KEYWORDS:
+            words = words[1:]
+        return words
+
+    def _array_of(self, simple: _Simple, word: list[Piece]) -> list[list[Piece]] | None:
+        return next(
+            (simple.arrays[at] for at in simple.arrays if simple.words[at] is word), None
+        )
+
+    def _assign(
+        self, pieces: list[Piece], array: list[list[Piece]] | None, env: dict[str, str]
+    ) -> str:
+        """One ``NAME=value``; the name."""
+        match = _ASSIGNMENT.match(pieces[0].text)
+        if match is None:
+            return ""
+        name, adds = match.group(1), bool(match.group(2))
+        if array is not None:
+            values = tuple(word for item in array for word in self._variables.words(item))
+            before = self._variables.arrays.get(name, ()) if adds else ()
+            self._variables.set_array(name, before + values)
+            return name
+        rest = [Piece(pieces[0].text[match.end() :]), *pieces[1:]]
+        text = self._variables.text(rest)
+        env[name] = self._variables.scalars.get(name, "") + text if adds else text
+        return name
+
+    def _declare(self, command: str, simple: _Simple, words: list[list[Piece]]) -> None:
+        """``export``, ``declare -x``; ``setenv`` of csh and ``set -x`` of fish."""
+        if command in {"setenv", "set"}:
+            self._declare_by_words(command, words)
+            return
+        flags = [_bare(word) for word in words if _bare(word).startswith("-")]
+        is_exported = command == "export" or any("x" in flag for flag in flags)
+        env: dict[str, str] = {}
+        for word in words:
+            if _ASSIGNMENT.match(_bare(word)):
+                name = self._assign(word, self._array_of(simple, word), env)
+            else:
+                name = _bare(word)
+            if is_exported and not name.startswith("-"):
+                self._variables.exported.add(name)
+        self._variables.scalars.update(env)
+
+    def _declare_by_words(self, command: str, words: list[list[Piece]]) -> None:
+        values = [word for pieces in words for word in self._variables.words(pieces)]
+        flags = [value for value in values if value.startswith("-") and value[1:].isalpha()]
+        operands = values[len(flags) :]
+        is_fish = command == "set" and any("x" in flag for flag in flags) and len(operands) > 1
+        if (command == "setenv" or is_fish) and operands:
+            self._variables.scalars[operands[0]] = " ".join(operands[1:])
+            self._variables.exported.add(operands[0])
+
+    def _alias(self, words: list[list[Piece]]) -> None:
+        """``alias name='command'``: its text is a command of that name."""
+        for pieces in words:
+            name, equals, text = self._variables.text(pieces).partition("=")
+            if equals:
+                script = read_script(text)
+                self._calls += [
+                    Call(call.words, call.env, name, self._folder, call.problems, call.notes)
+                    for call in script.calls
+                ]
+
+    def _call(self, pieces: list[list[Piece]], env: dict[str, str]) -> None:
+        words: list[str] = []
+        for word in pieces:
+            made = [self._straight(each) for each in self._variables.words(word)]
+            words += made
+            self._say_home(word, made)
+        if not words:
+            return
+        used = set(self._variables.used)
+        problems = [*self._variables.take_problems()]
+        if self._folder and any(map(is_relative_file, words)):
+            problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
+        whole = kept_env(self._variables.env(), used) | env
+        self._calls.append(Call(tuple(words), whole, "", self._folder, tuple(problems)))
+
+    def _straight(self, word: str) -> str:
+        """The word with hyphens where a word processor made a dash of them."""
+        if word[:1] not in _DASHES or len(word) < 2 or not word.lstrip(_DASHES)[:1].isalpha():
+            return word
+        self._problems.append(_TYPOGRAPHIC)
+        rest = word.lstrip(_DASHES)
+        is_short = len(word) - len(rest) == 1 and word[0] != "—" and "-" not in rest
+        return ("-" if is_short and len(rest) <= 4 else "--") + rest
+
+    def _say_home(self, pieces: list[Piece], words: list[str]) -> None:
+        for word in words:
+            is_kept = pieces[0].is_quoted and word.startswith("~/")
+            is_in_flag = word.startswith("-") and "=~/" in word
+            if is_kept or is_in_flag:
+                self._variables.problems.append(_HOME.format(word=word[:_SHOWN_CHARACTERS]))
+
+    def _take_documents(self, simple: _Simple) -> None:
+        for number, body in enumerate(simple.documents):
+            name = ""
+            if number < len(simple.targets):
+                name = self._variables.text(simple.targets[number])
+            elif len(simple.words) > 1 and _bare(simple.words[0]) in {"tee", "sudo"}:
+                name = self._variables.text(simple.words[-1])
+            self._documents.append(Document(name, body))
+
+    def script(self) -> Script:
+        """All that was read."""
+        used = self._variables.used
+        env = self._variables.scalars if not self._calls else self._variables.env()
+        problems = once([*self._problems, *self._variables.take_problems()])
+        return Script(
+            tuple(self._calls), kept_env(env, used), problems, tuple(self._documents)
+        )
+
+
+def _is_assignment(simple: _Simple) -> bool:
+    return bool(simple.words) and all(
+        _ASSIGNMENT.match(_bare(word)) is not None for word in simple.words
+    )

@@ -1,0 +1,122 @@
+"""Names of programs: which are engines, and what an image of a container starts.
+
+Knows names; must not know any engine's flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# The beginning decides: builds carry versions and systems in their names.
+_FAMILIES = (
+    ("llama-swap", re.compile(r"llama-swap")),
+    ("llamafile", re.compile(r"llamafile|.*\.llamafile$")),
+    ("llama-cpp-python", re.compile(r"llama_cpp\.server")),
+    ("llama.cpp", re.compile(r"llama-(?!stack|index|factory|recipes|quantize|gguf|swap)[a-z0-9]")),
+    ("llama.cpp", re.compile(r"(?:llama|ollama_llama_server|llama_server|server|main)$")),
+    ("ollama", re.compile(r"ollama$")),
+    ("vllm", re.compile(r"vllm$|vllm\.entrypoints\.")),
+    ("sglang", re.compile(r"sglang$|sglang\.(?:launch_server|srt)|sglang_router\.launch_server")),
+    ("koboldcpp", re.compile(r"kobold_?cpp")),
+    ("tensorrt-llm", re.compile(r"trtllm-|tensorrt_llm\.commands\.")),
+    ("lmstudio", re.compile(r"lms$")),
+)
+# So general that only a folder before them tells that they are llama.cpp's of old.
+_GENERAL_NAMES = frozenset({"server", "main"})
+# Words of English too: a command only with one of these behind it, or with a flag.
+_SUBCOMMANDS = {
+    "ollama": frozenset("serve start run create show pull push list ps cp rm stop runner".split()),
+    "vllm": frozenset("serve bench chat complete run-batch".split()),
+    "sglang": frozenset({"serve", "generate"}),
+    "llama": frozenset("serve server cli run chat bench completion".split()),
+    "lms": frozenset("load server get ps ls unload chat".split()),
+}
+# What stands behind a program and is no word of a sentence.
+_NO_WORD = ("-", "–", "—", "$", "%", "@", "`", "^", "\\", "#")
+_ENDINGS = re.compile(r"\.(?:exe|py|sh|bat|cmd|ps1)$")
+
+
+@dataclass(frozen=True)
+class Started:
+    """What an image of a container starts by itself.
+
+    Attributes:
+        program: Its name.
+        words: What stands before the words of the command.
+    """
+
+    program: str
+    words: tuple[str, ...] = ()
+
+
+_IMAGES = (
+    (re.compile(r"llama\.cpp:server|llama\.cpp-server|llama-cpp-server"), Started("llama-server")),
+    (re.compile(r"llama\.cpp:light"), Started("llama-cli")),
+    (re.compile(r"mostlygeek/llama-swap|/llama-swap(?::|$)"), Started("llama-swap")),
+    (re.compile(r"vllm-openai|vllm/vllm|rocm/vllm"), Started("vllm", ("serve",))),
+    (re.compile(r"(?:^|/)ollama(?:/ollama)?(?::|@|$)"), Started("ollama")),
+    (re.compile(r"koboldcpp"), Started("koboldcpp")),
+)
+_FULL_IMAGE = re.compile(r"llama\.cpp:full")
+# llama.cpp's full image chooses among its programs by the first word.
+_OF_FULL_IMAGE = {
+    "--server": "llama-server",
+    "-s": "llama-server",
+    "--run": "llama-cli",
+    "-r": "llama-cli",
+    "--bench": "llama-bench",
+    "-b": "llama-bench",
+}
+
+
+def base_name(program: str) -> str:
+    r"""The name without its folder, for paths with ``/`` and with ``\``."""
+    return re.split(r"[/\\]", program.rstrip("/\\"))[-1]
+
+
+def family(program: str) -> str:
+    """Which engine a program belongs to; empty for every other.
+
+    Args:
+        program: Its name, with or without folder and ending.
+    """
+    name = _ENDINGS.sub("", base_name(program).lower())
+    if name in _GENERAL_NAMES and base_name(program) == program and "." not in program:
+        return ""
+    return next((engine for engine, pattern in _FAMILIES if pattern.match(name)), "")
+
+
+def is_call(words: Sequence[str]) -> bool:
+    """Whether ``words`` call an engine, and do not merely speak of one."""
+    if not words or not family(words[0]):
+        return False
+    following = words[1] if len(words) > 1 else ""
+    if not following or following.startswith(_NO_WORD):
+        return True
+    name = _ENDINGS.sub("", base_name(words[0]).lower())
+    if name in _SUBCOMMANDS:
+        return following in _SUBCOMMANDS[name]
+    # A path or a file ending is no word of a sentence; a bare name may be.
+    is_name = base_name(words[0]) == words[0] and "." not in words[0]
+    return not is_name or _is_operand(following)
+
+
+def _is_operand(word: str) -> bool:
+    return re.match(r"[&|;<>0-9]|.*?[/\\]|.*?\.\w", word) is not None
+
+
+def started_by(image: str, words: Sequence[str]) -> tuple[Started, tuple[str, ...]]:
+    """What a container of ``image`` starts when it gets ``words``, and the words left to it.
+
+    The program is empty where the image is not known and the words name none.
+    """
+    if words and not words[0].startswith("-") and family(words[0]):
+        return Started(base_name(words[0])), tuple(words[1:])
+    if _FULL_IMAGE.search(image) and words and words[0] in _OF_FULL_IMAGE:
+        return Started(_OF_FULL_IMAGE[words[0]]), tuple(words[1:])
+    for pattern, started in _IMAGES:
+        if pattern.search(image):
+            return started, tuple(words)
+    return Started(""), tuple(words)

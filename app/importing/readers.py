@@ -1,0 +1,143 @@
+"""Texts of every kind into calls of programs. Nothing is executed, no file opened, nothing asked.
+
+A text may be a command line of sh, cmd.exe or PowerShell, a file of docker compose, Kubernetes,
+systemd or llama-swap, a preset, a Modelfile, settings of KoboldCpp, variables, a log or a posting
+with any of these in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.importing.call import Document, Script, is_read_by_engines, once
+from app.importing.cmd_reader import read_script as read_cmd
+from app.importing.invocation import Invocation
+from app.importing.kinds import Kind, kind_of, shell_of
+from app.importing.pasted_text import Block, blocks_of, plain
+from app.importing.posix_reader import read_script as read_posix
+from app.importing.powershell_reader import read_script as read_powershell
+from app.importing.programs import family, is_call
+from app.importing.shell_text import commands_in
+from app.importing.text_error import TextError
+from app.importing.unwrapping import all_of
+
+# A file in a here-document in a file: texts that go deeper are made to, not written.
+_DEEPEST = 3
+# More commands than anybody chooses among.
+_MOST_FOUND = 200
+_NOTHING = (
+    "No command and no settings of an engine were found in this text. Paste the line that starts "
+    "it, or its file: a preset, compose, systemd, llama-swap, a Modelfile or a .kcpps."
+)
+_SHELLS: dict[str, Callable[[str], Script]] = {
+    "posix": read_posix,
+    "cmd": read_cmd,
+    "powershell": read_powershell,
+}
+_FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {}
+
+
+def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
+    """The calls of programs that ``text`` holds, in its order; never none.
+
+    Args:
+        text: As it was pasted, or as its file has it.
+        hint: The name of the file; empty for pasted text.
+
+    Raises:
+        TextError: If there is nothing in it to import; the message is a sentence for the person.
+    """
+    blocks = blocks_of(plain(text), hint)
+    found: list[Invocation] = []
+    reasons: list[TextError] = []
+    for block in blocks:
+        try:
+            found += _read_block(block, 0)
+        except TextError as error:
+            reasons.append(error)
+    chosen = _chosen(found)
+    if not chosen:
+        raise reasons[0] if reasons else TextError(_NOTHING)
+    return chosen
+
+
+def _read_block(block: Block, depth: int) -> list[Invocation]:
+    """One block, by the reader of its kind; as a text for a shell where that finds nothing."""
+    reader = _FILES.get(kind_of(block.text, block.hint))
+    if reader is None:
+        return _read_shell(block, depth)
+    try:
+        found = list(reader(block.text))
+    except TextError:
+        found = [each for each in _read_shell(block, depth) if _calls_engine(each)]
+        if not found:
+            raise
+    return found or _read_shell(block, depth)
+
+
+def _read_shell(block: Block, depth: int) -> list[Invocation]:
+    commands = commands_in(block.text)
+    shell = commands.shell or shell_of(commands.text, block.hint)
+    script = _SHELLS[shell](commands.text)
+    found = _with_documents(script, all_of(script, shell), depth)
+    common = [*commands.problems, *script.problems]
+    if found:
+        return [replace(each, problems=once([*common, *each.problems])) for each in found]
+    if script.env:
+        return [Invocation("env", "", env=script.env, problems=once(common))]
+    return []
+
+
+def _with_documents(script: Script, found: list[Invocation], depth: int) -> list[Invocation]:
+    """What stands in here-documents besides: a Modelfile that is written, a unit, a preset."""
+    if depth >= _DEEPEST:
+        return found
+    for document in script.documents:
+        found = [*found, *_read_document(document, depth + 1)]
+    return found
+
+
+def _read_document(document: Document, depth: int) -> list[Invocation]:
+    if not document.text.strip():
+        return []
+    try:
+        return _read_block(Block(document.text, document.name), depth)
+    except TextError:
+        # A here-document may be any text; what is no settings is no fault of this one.
+        return []
+
+
+def _chosen(found: list[Invocation]) -> tuple[Invocation, ...]:
+    """What calls an engine or configures one; where nothing does, whatever has flags."""
+    engines = [each for each in found if _calls_engine(each) or _configures(each)]
+    if not engines:
+        engines = [each for each in found if any(word.startswith("-") for word in each.words)]
+        engines = [each for each in engines if each.program not in _TOOLS]
+    if not engines:
+        engines = [each for each in found if not each.program and each.env]
+    return tuple(engines[:_MOST_FOUND])
+
+
+def _calls_engine(invocation: Invocation) -> bool:
+    program = invocation.program
+    # Its folder is taken off already, and with it what told "./server" from a word.
+    has_flags = any(word.startswith("-") for word in invocation.words)
+    is_engine = bool(family(program)) or program in {"server", "main"}
+    return is_call((program, *invocation.words)) or (is_engine and has_flags)
+
+
+def _configures(invocation: Invocation) -> bool:
+    if invocation.values or (not invocation.program and invocation.words):
+        return True
+    is_service = invocation.kind in {"compose", "kubernetes", "systemd"}
+    knows = any(map(is_read_by_engines, invocation.env)) or bool(family(invocation.title))
+    return not invocation.program and bool(invocation.env) and (is_service or knows)
+
+
+_TOOLS = frozenset(
+    "cd git cmake make ninja pip pip3 apt apt-get brew dnf yum pacman echo printf curl wget tar "
+    "unzip mkdir cp mv rm ls chmod chown ln cat tee grep sed awk tail head kill pkill sleep "
+    "systemctl journalctl source . test [ ulimit huggingface-cli hf docker podman docker-compose kubectl npm "
+    "node nvidia-smi rocm-smi watch which export unset set read trap exit return wait shift".split()
+)

@@ -1,0 +1,254 @@
+"""A text with commands in it as the commands alone: prompts, logs and sentences left out.
+
+Knows what terminals, logs and people put around commands; must not know what commands mean.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from app.importing.call import once
+from app.importing.docker_run_reader import is_docker
+from app.importing.programs import base_name, family, is_call
+from app.importing.wrappers import inner
+
+_POSIX_PROMPT = (
+    r"(?:[\w.-]{1,40}@[\w.-]{1,60}[:\s][^$#%\n]{0,120}[$#%]|\[[\w.-]{1,40}@[^\]\n]{1,160}\][$#]"
+    r"|[\w.~/-]{0,60}[$❯➜»])[ \t]+(?=\S)"
+)
+_PROMPTS = (
+    ("powershell", re.compile(r"PS (?:[A-Za-z]:\\|[/~])[^>\n]{0,200}>[ \t]?")),
+    (
+        "cmd",
+        re.compile(
+            r"[A-Za-z]:\\(?![^>\n]{0,200}[ \t]-)(?:[^>\"|<\n]{0,200}[^>\"|<\n\s])?>[ \t]?"
+        ),
+    ),
+    ("posix", re.compile(_POSIX_PROMPT)),
+    ("posix", re.compile(r"%[ \t]+(?=[\w./~])")),
+)
+_ENVIRONMENT = re.compile(r"[ \t]{0,8}\([\w.-]{1,40}\)[ \t]+")
+_SECOND_PROMPT = re.compile(r"[ \t]{0,8}>{1,2}[ \t]")
+_LOGGED_WORD = re.compile(r"^[^\n]{0,160}?\bload:[ \t]{2,}(\S[^\n]*)$", re.MULTILINE)
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
+_LOG_STARTS = re.compile(r"instance with (?:args|arguments|command)")
+_CONTINUED = re.compile(r"[\\^`][ \t]*$")
+_FLAG = re.compile(r"\s*(?:--?|[–—])[A-Za-z]")
+_ASSIGNMENT = re.compile(
+    r"\s*(?:export\s+|set\s+\"?|setx\s+|setenv\s+|declare\s+|readonly\s+|local\s+|\$env:)?"
+    r"[A-Za-z_]\w*\s?\+?=|\s*\$[\w:{}]+\s*\+?=|\s*(?:setx|setenv)\s+\w+\s",
+    re.IGNORECASE,
+)
+_ANY_SCRIPT = re.compile(
+    r"\s*(?:$|#|::|@?(?:rem|echo|set|setlocal|endlocal|pushd|popd|cd|chdir|start|call|if|for|title|"
+    r"pause|exit|goto|cls|chcp|timeout|alias|source|export|unset|ulimit|sleep|then|else|elif|fi|do|"
+    r"done|case|esac|while|until|trap|shift|return|exec|eval|function|printf|mkdir|git|cmake|make|"
+    r"pip3?|uv|apt(?:-get)?|brew|winget|curl|wget|cat|tee|cp|mv|rm|ls|chmod|ln|kill|pkill|wait|"
+    r"huggingface-cli|hf|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
+    r"|[)}\]({&.\"'$:]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(r"`([^`\n]+)`")
+_BEFORE_NAMES = "\"'`(=["
+_LONGEST_LIST = 20_000
+_MOST_WORDS = 400
+LOG = "log_paste: the words were taken out of the lines of a log; it may be cut off"
+AROUND = "log_paste: the command was taken out of a line that has other text around it"
+
+
+@dataclass(frozen=True)
+class ShellText:
+    """Commands alone.
+
+    Attributes:
+        text: Them.
+        shell: ``posix``, ``cmd`` or ``powershell`` where a prompt tells; else empty.
+        problems: ``code: sentence``.
+        is_cut: Whether lines that are no commands were left out.
+    """
+
+    text: str
+    shell: str = ""
+    problems: tuple[str, ...] = ()
+    is_cut: bool = False
+
+
+def commands_in(text: str) -> ShellText:
+    """The commands that stand in ``text``."""
+    logged = _logged(text)
+    if logged:
+        return ShellText(logged, "posix", (LOG,), is_cut=True)
+    bare, shell, problems = _without_prompts(text.split("\n"))
+    if _HERE_DOCUMENT.search(text) or not _has_sentences(bare):
+        return ShellText("\n".join(bare), shell, once(problems))
+    kept, more = _commands_only(bare)
+    if not kept:
+        return ShellText("\n".join(bare), shell, once(problems))
+    return ShellText("\n".join(kept), shell, once([*problems, *more]), is_cut=True)
+
+
+def _logged(text: str) -> str:
+    """The words of a router's log, which prints one a line; each start is a line."""
+    if len(_LOGGED_WORD.findall(text)) < 2:
+        return ""
+    starts: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        match = _LOGGED_WORD.match(line)
+        if _LOG_STARTS.search(line):
+            starts.append([])
+        elif match:
+            starts[-1].append(match.group(1).strip())
+    return "\n".join(shlex.join(words) for words in starts if words)
+
+
+# --- prompts --------------------------------------------------------------------------------
+
+
+def _without_prompts(lines: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """The lines without prompts, the shell that they tell, and the problems."""
+    bare: list[str] = []
+    shell, problems, is_open = "", list[str](), False
+    for line in lines:
+        prompt, kind = _prompt(line)
+        second = _SECOND_PROMPT.match(line) if is_open else None
+        if prompt:
+            problems.append(f"prompt_prefix: {prompt.strip()} removed")
+            shell = shell or kind
+            line = line[len(prompt) :]
+        elif second:
+            line = line[second.end() :]
+        is_open = _CONTINUED.search(line) is not None
+        bare.append(line)
+    return bare, shell, problems
+
+
+def _prompt(line: str) -> tuple[str, str]:
+    """What stands before the command, and whose prompt it is; both empty where nothing does."""
+    blanks = len(line) - len(line.lstrip(" \t"))
+    environment = _ENVIRONMENT.match(line)
+    start = environment.end() if environment else min(blanks, 8)
+    for kind, pattern in _PROMPTS:
+        match = pattern.match(line, start)
+        if match and line[match.end() :].strip():
+            return line[: match.end()], kind
+    if environment and begins_call(line[start:]):
+        return line[:start], ""
+    quoted = re.match(r"[ \t]{0,8}>[ \t]+", line)
+    if quoted and begins_call(line[quoted.end() :]):
+        return quoted.group(), ""
+    return "", ""
+
+
+# --- sentences ------------------------------------------------------------------------------
+
+
+def _has_sentences(lines: Sequence[str]) -> bool:
+    """Whether there are lines that no script has."""
+    is_open = False
+    for line in lines:
+        if not is_open and not _is_script_line(line):
+            return True
+        is_open = _CONTINUED.search(line) is not None
+    return False
+
+
+def _is_script_line(line: str) -> bool:
+    is_plain = _FLAG.match(line) or _ASSIGNMENT.match(line) or _ANY_SCRIPT.match(line)
+    if is_plain or begins_call(line):
+        return True
+    words = line.split(None, 3)
+    # Some program with a flag; a sentence has no flag for its second word.
+    return len(words) == 1 or (len(words) > 1 and _FLAG.match(words[1]) is not None)
+
+
+def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    kept: list[str] = []
+    problems: list[str] = []
+    is_open = is_kept = False
+    for line in lines:
+        inside: list[str] = []
+        goes_on = (is_open and is_kept) or (is_kept and _FLAG.match(line) is not None)
+        if not goes_on and not begins_call(line) and not _ASSIGNMENT.match(line):
+            inside = _calls_inside(line)
+            problems += [AROUND] if inside else []
+            is_kept = bool(inside)
+        else:
+            inside, is_kept = [line], True
+        kept += inside
+        is_open = _CONTINUED.search(line) is not None
+    has_call = any(begins_call(line) or _FLAG.match(line) for line in kept)
+    return (kept, problems) if has_call else ([], [])
+
+
+def begins_call(line: str) -> bool:
+    """Whether a line begins with the call of an engine, whatever starts it."""
+    quoted = re.match(r"&?[ \t]*([\"'])([^\"'\n]+)\1", line.lstrip())
+    if quoted and family(quoted.group(2)):
+        return True
+    words = line.split(None, _MOST_WORDS)[:_MOST_WORDS]
+    while words and (words[0] in {"&", "call", "start"} or re.match(r"[A-Za-z_]\w*=", words[0])):
+        words = words[1:]
+    if not words:
+        return False
+    for _ in range(8):
+        found = inner(words)
+        if found is None:
+            break
+        words = list(found.words)
+    if is_docker(words):
+        return len(words) > 2 and not {"run", "exec", "create"}.isdisjoint(words[1:4])
+    name = base_name(words[0]).lower()
+    if re.match(r"(?:python|py)[\d.]*(?:\.exe)?$", name):
+        return any(family(word) for word in words[1:5])
+    return is_call(words)
+
+
+def _calls_inside(line: str) -> list[str]:
+    """The calls that stand somewhere in a line."""
+    spans = [span for span in _SPAN.findall(line) if begins_call(span) or _FLAG.match(span)]
+    if any(begins_call(span) for span in spans):
+        return spans
+    listed = _listed(line)
+    if listed:
+        return [listed]
+    at = 0
+    words = line.split()
+    for word, following in pairwise(words[:_MOST_WORDS]):
+        at = line.index(word, at)
+        name = word[max(map(word.rfind, _BEFORE_NAMES)) + 1 :]
+        # A program that ends a sentence is not called there.
+        if name and name[-1] not in ".,;:!?)" and is_call([name, following]):
+            start = at + len(word) - len(name)
+            return [_up_to_quote(line, start)]
+        at += len(word)
+    return []
+
+
+def _up_to_quote(line: str, start: int) -> str:
+    """The rest of the line, or what stands up to the quote that was opened before."""
+    before = line[start - 1 : start]
+    if before not in {'"', "'", "`"}:
+        return line[start:]
+    end = re.compile(rf"(?<!\\){before}").search(line, start)
+    return line[start : end.start() if end else len(line)].replace(f"\\{before}", before)
+
+
+def _listed(line: str) -> str:
+    """A list of words as programs print it: ``['vllm', 'serve', …]``."""
+    start = max(line.find("['"), line.find('["'))
+    text = line[start : line.rfind("]") + 1]
+    if start < 0 or not text or len(text) > _LONGEST_LIST:
+        return ""
+    try:
+        words = ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ""
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return ""
+    joined = shlex.join(words)
+    return joined if begins_call(joined) else ""

@@ -1,0 +1,122 @@
+"""One text as a program of Windows takes it apart into its words."""
+
+from __future__ import annotations
+
+import re
+
+from app.importing.posix_tokens import json_end
+
+DOUBLED = "doubled_quotes: quotes around {word} are doubled; they are read as single ones"
+SINGLE = (
+    "shell_quoting: single quotes are plain characters to cmd.exe; {word} is read as the one word "
+    "that was meant, write it in double quotes"
+)
+OPEN_QUOTE = "shell_quoting: a quote is opened and never closed; the rest is read as one word"
+LOST_QUOTES = (
+    "log_paste: quotes around JSON are lost, so that it spans several words; it is read up to its "
+    "last brace"
+)
+_DOUBLED = re.compile(r'(?<![^\s=])""([^"\s](?:[^"\n]*[^"\s])?)""(?=\s|$)')
+_SINGLE = re.compile(r"'([^'\n]*)'(?=\s|$)")
+_PLAIN = re.compile(r'[^\s"\\{\']+')
+_BACKSLASHES = re.compile(r'(\\+)("?)')
+_JSON_TRIES = 64
+_SHOWN_CHARACTERS = 80
+
+
+def windows_words(text: str) -> tuple[list[str], list[str]]:
+    r"""The words of ``text`` and the problems with its quotes.
+
+    A quote begins and ends text with blanks, ``\"`` is a quote, ``""`` in quotes is one too.
+    """
+    problems: list[str] = []
+
+    def single(match: re.Match[str]) -> str:
+        problems.append(DOUBLED.format(word=match.group(1)[:_SHOWN_CHARACTERS]))
+        return f'"{match.group(1)}"'
+
+    reading = _Words(_DOUBLED.sub(single, text), problems)
+    reading.read()
+    return reading.words, problems
+
+
+class _Words:
+    def __init__(self, text: str, problems: list[str]) -> None:
+        self.text = text
+        self.words: list[str] = []
+        self.problems = problems
+        self._parts: list[str] = []
+        self._is_in_word = False
+        self._is_in_quotes = False
+        self._at = 0
+        self._json_tries = 0
+
+    def read(self) -> None:
+        """All of the text."""
+        while self._at < len(self.text):
+            plain = _PLAIN.match(self.text, self._at)
+            if plain:
+                self._add(plain.group(), len(plain.group()))
+            else:
+                self._step(self.text[self._at])
+        self._end_word()
+        if self._is_in_quotes:
+            self.problems.append(OPEN_QUOTE)
+
+    def _step(self, character: str) -> None:
+        if character.isspace() and not self._is_in_quotes:
+            self._end_word()
+            self._at += 1
+        elif character == '"':
+            self._quote()
+        elif character == "\\":
+            self._backslashes()
+        elif character in "'{" and not self._is_in_quotes and self._begins():
+            self._meant_as_one(character)
+        else:
+            self._add(character, 1)
+
+    def _add(self, text: str, read: int) -> None:
+        self._is_in_word = True
+        self._parts.append(text)
+        self._at += read
+
+    def _end_word(self) -> None:
+        if self._is_in_word:
+            self.words.append("".join(self._parts))
+        self._parts = []
+        self._is_in_word = False
+
+    def _quote(self) -> None:
+        if self._is_in_quotes and self.text.startswith('""', self._at):
+            self._add('"', 2)
+            return
+        self._is_in_quotes = not self._is_in_quotes
+        self._add("", 1)
+
+    def _backslashes(self) -> None:
+        match = _BACKSLASHES.match(self.text, self._at)
+        run, quote = match.groups() if match else ("\\", "")
+        if not quote:
+            self._add(run, len(run))
+        elif len(run) % 2:
+            self._add("\\" * (len(run) // 2) + '"', len(run) + 1)
+        else:
+            self._add("\\" * (len(run) // 2), len(run))
+
+    def _begins(self) -> bool:
+        return not self._is_in_word or self._parts[-1].endswith("=")
+
+    def _meant_as_one(self, character: str) -> None:
+        single = _SINGLE.match(self.text, self._at) if character == "'" else None
+        self._json_tries += character == "{"
+        may_be_json = character == "{" and self._json_tries <= _JSON_TRIES
+        end = json_end(self.text, self._at) if may_be_json else -1
+        if single:
+            self.problems.append(SINGLE.format(word=single.group()[:_SHOWN_CHARACTERS]))
+            self._add(single.group(1), len(single.group()))
+        elif end > 0:
+            self.problems.append(LOST_QUOTES)
+            self._add(self.text[self._at : end], end - self._at)
+        else:
+            self._add(character, 1)

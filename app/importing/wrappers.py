@@ -1,0 +1,146 @@
+"""Programs that start another one: what stands before it is theirs.
+
+Knows names and how many words belong to them; must not know any engine's flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.importing.programs import base_name, family
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """How a program that starts another is written.
+
+    Attributes:
+        valued: Its flags that have the next word as their value.
+        operands: Words of its own before the program.
+        subcommand: Words that it starts programs by; where they are missing it starts none.
+        is_told: Whether its words change how the program runs, so that they are told.
+    """
+
+    valued: frozenset[str] = frozenset()
+    operands: int = 0
+    subcommand: tuple[str, ...] = ()
+    is_told: bool = False
+
+
+def _of(
+    valued: str = "", operands: int = 0, subcommand: str = "", *, is_told: bool = False
+) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), operands, tuple(subcommand.split()), is_told)
+
+
+_WRAPPERS = {
+    "nohup": _of(),
+    "time": _of("-o -f"),
+    "exec": _of("-a"),
+    "command": _of(),
+    "builtin": _of(),
+    "eval": _of(),
+    "setsid": _of(),
+    "unbuffer": _of(),
+    "winpty": _of(),
+    "wsl": _of("-d --distribution -u --user"),
+    "wsl.exe": _of("-d --distribution -u --user"),
+    "call": _of(),
+    "stdbuf": _of("-o -e -i"),
+    "nice": _of("-n --adjustment", is_told=True),
+    "ionice": _of("-c -n", is_told=True),
+    "chrt": _of(operands=1, is_told=True),
+    "sudo": _of("-u -g -h -p -C -T -U --user --group"),
+    "doas": _of("-u -C"),
+    "env": _of("-u -C -S --unset --chdir"),
+    "numactl": _of("-i -N -m -C -p -P -l", is_told=True),
+    "taskset": _of(operands=1, is_told=True),
+    "prlimit": _of(is_told=True),
+    "timeout": _of("-s -k --signal --kill-after", operands=1, is_told=True),
+    "systemd-run": _of("-p --property -u --unit -M --uid --gid --slice", is_told=True),
+    "systemd-inhibit": _of("--what --who --why --mode"),
+    "caffeinate": _of("-t -w"),
+    "screen": _of("-S -L -c -t"),
+    "gdb": _of("-ex -x -iex"),
+    "lldb": _of("-o"),
+    "strace": _of("-o -e -p"),
+    "ltrace": _of("-o -e -p"),
+    "valgrind": _of(),
+    "perf": _of("-e -o -F", subcommand="record stat"),
+    "nsys": _of("-o -t", subcommand="profile"),
+    "mpirun": _of("-n -np -c -H -host --hostfile -x", is_told=True),
+    "mpiexec": _of("-n -np -c -H -host --hostfile -x", is_told=True),
+    "uv": _of("--with --python -p --extra --directory --project", subcommand="run tool"),
+    "uvx": _of("--with --from --python -p"),
+    "pipx": _of("--spec", subcommand="run"),
+    "pixi": _of("-e --environment", subcommand="run"),
+    "poetry": _of(subcommand="run"),
+    "conda": _of("-n --name -p --prefix", subcommand="run"),
+    "mamba": _of("-n --name -p --prefix", subcommand="run"),
+    "micromamba": _of("-n --name -p --prefix", subcommand="run"),
+    "kubectl": _of("-n --namespace -c --container", 1, "exec"),
+    "proot-distro": _of(subcommand="login"),
+    "flatpak": _of("--command", 1, "run"),
+    "watch": _of("-n"),
+}
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What a wrapper starts.
+
+    Attributes:
+        words: The program and its words.
+        env: What the wrapper sets, as ``NAME=value``.
+        note: What the wrapper did, where it changes how the program runs; else empty.
+    """
+
+    words: tuple[str, ...]
+    env: tuple[str, ...] = ()
+    note: str = ""
+
+
+def inner(words: Sequence[str]) -> Inner | None:
+    """What the first word starts, where it is a program that starts another; else None."""
+    name = base_name(words[0]).lower() if words else ""
+    wrapper = _WRAPPERS.get(name)
+    if wrapper is None:
+        return None
+    at = _behind_own_words(words, wrapper)
+    if at is None or at >= len(words):
+        return None
+    env = tuple(word for word in words[1:at] if _ASSIGNMENT.match(word))
+    note = ""
+    if wrapper.is_told:
+        note = (
+            f"The command is started by {name}: “{' '.join(words[:at])}” is no setting of the "
+            "engine and is not carried."
+        )
+    return Inner(tuple(words[at:]), env, note)
+
+
+def _behind_own_words(words: Sequence[str], wrapper: Wrapper) -> int | None:
+    """The place of the program that is started; None where none is."""
+    at, operands = 1, wrapper.operands
+    if wrapper.subcommand:
+        if len(words) < 2 or words[1] not in wrapper.subcommand:
+            return None
+        at = 2
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return at + 1
+        if word.startswith("-"):
+            at += 2 if word in wrapper.valued else 1
+        elif _ASSIGNMENT.match(word):
+            at += 1
+        elif operands and not family(word):
+            operands -= 1
+            at += 1
+        else:
+            return at
+    return None
