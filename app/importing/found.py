@@ -35,6 +35,7 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         title: What a person chooses it by among several.
         extra_flags: Items for the setting of that name: flags of llama.cpp that the desk has no
             setting for, each with its values, in the order of the text.
+        mounts: Folders and files of the host and where a container has them, for its paths.
     """
 
     target: str
@@ -48,3 +49,4 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     derived: tuple[str, ...] = ()
     title: str = ""
     extra_flags: tuple[str, ...] = ()
+    mounts: tuple[tuple[str, str], ...] = ()

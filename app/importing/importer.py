@@ -1,0 +1,75 @@
+"""From a text to what can be taken over from it.
+
+Nothing is executed, no path is opened and nobody is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from app.importing import (
+    koboldcpp_words,
+    llama_cpp_python_words,
+    llama_words,
+    lmstudio_words,
+    ollama_words,
+    sglang_words,
+    tensorrt_words,
+    vllm_words,
+)
+from app.importing.dialect_choice import (
+    KOBOLD,
+    LLAMA,
+    LM_STUDIO,
+    OLLAMA,
+    PYTHON,
+    SGLANG,
+    TENSORRT,
+    VLLM,
+    engine_of,
+)
+from app.importing.found import Found
+from app.importing.found_settings import Usable, settings_for
+from app.importing.invocation import Invocation
+from app.importing.readers import read
+from app.importing.text_error import TextError
+
+__all__ = ["Found", "TextError", "Usable", "import_text", "settings_for", "understand"]
+
+_DIALECTS: Mapping[str, Callable[[Invocation], Found]] = {
+    LLAMA: llama_words.understand,
+    PYTHON: llama_cpp_python_words.understand,
+    OLLAMA: ollama_words.understand,
+    VLLM: vllm_words.understand,
+    SGLANG: sglang_words.understand,
+    KOBOLD: koboldcpp_words.understand,
+    TENSORRT: tensorrt_words.understand,
+    LM_STUDIO: lmstudio_words.understand,
+}
+
+
+def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
+    """Everything in ``text`` that an engine is started or told by, in its order.
+
+    Args:
+        text: As pasted, or the content of a file.
+        hint: The name of that file, where there is one.
+
+    Raises:
+        TextError: If nothing of the kind is in it; a sentence for the person.
+    """
+    found = [understand(invocation) for invocation in read(text, hint)]
+    known = tuple(one for one in found if one is not None)
+    if not known:
+        raise TextError(
+            "No engine that can be imported from is called in this text. llama.cpp, Ollama, vLLM, "
+            "SGLang, TensorRT-LLM, LM Studio and KoboldCpp are known: paste the command with its "
+            "flags, or the file that they are told by."
+        )
+    return known
+
+
+def understand(invocation: Invocation) -> Found | None:
+    """What one call means; None where it calls none of the engines."""
+    dialect = _DIALECTS.get(engine_of(invocation))
+    return dialect(invocation) if dialect is not None else None
