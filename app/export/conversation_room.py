@@ -36,7 +36,8 @@ def shared_pool(engine: str, situation: Situation) -> str:
     config = situation.config
     if config.kv_unified:
         return f"{engine} always has one pool for all conversations, as here."
+    whose = "the one slot" if config.slots == 1 else f"each of the {config.slots:,} slots"
     return (
-        f"{engine} always has one pool for all conversations; the context of each of the "
-        f"{config.slots:,} slots is a limit there and not reserved."
+        f"{engine} always has one pool for all conversations; the context of {whose} is a limit "
+        "there and not reserved."
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from app.export.koboldcpp_flags import ENGINE, KoboldSheet
+from app.quoting import Shell
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.json_schema import grammar_of
 
@@ -62,7 +63,7 @@ def say_sampling(sheet: KoboldSheet) -> None:
     text = json.dumps(said, ensure_ascii=False)
     sheet.words += [_FLAG, text]
     sheet.kcpps["gendefaults"] = text
-    if len(text) > _LONGEST_LINE_CMD:
+    if sheet.situation.shell is Shell.CMD and len(text) > _LONGEST_LINE_CMD:
         sheet.notes.append(
             "The line is longer than cmd.exe takes; the .kcpps file has no such limit."
         )
@@ -126,7 +127,7 @@ def _answers(sheet: KoboldSheet, said: dict[str, object]) -> None:
 
 def _biases(sheet: KoboldSheet, said: dict[str, object]) -> None:
     """``15043+1`` and ``2-inf`` as an object; beyond 100 it takes 100."""
-    biases = {token: bias for token, bias in map(_bias, sheet.config.logit_bias)}
+    biases = dict(map(_bias, sheet.config.logit_bias))
     if biases:
         said["logit_bias"] = {t: max(-_MOST_BIAS, min(_MOST_BIAS, b)) for t, b in biases.items()}
     if any(abs(bias) > _MOST_BIAS for bias in biases.values()):

@@ -22,7 +22,7 @@ ENGINE = "KoboldCpp"
 _LEAST_CONTEXT_TOK, _MOST_CONTEXT_TOK = 256, 524_288
 _BATCHES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 _KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q4_0")
-_LOAD_FLAGS = {
+_LOAD_FLAGS: dict[str, tuple[str, ...]] = {
     "mmap": ("--usemmap",),
     "mlock": ("--usemlock",),
     "mmap+mlock": ("--usemmap", "--usemlock"),
@@ -68,18 +68,23 @@ def say_files(sheet: KoboldSheet) -> None:
     """Writes the model and what stands beside it."""
     config = sheet.config
     if config.model_path:
-        sheet.words += ["--model", config.model_path]
-        sheet.kcpps["model_param"] = config.model_path
+        sheet.words += ["--model", _path(config.model_path)]
+        sheet.kcpps["model_param"] = _path(config.model_path)
         sheet.say("model_path", "--model")
     else:
         sheet.say("model_path", "--model")
         sheet.notes.append("No model is chosen, so the line names none: add --model FILE.")
     if config.mmproj_path:
-        sheet.option("mmproj_path", "--mmproj", config.mmproj_path)
+        sheet.option("mmproj_path", "--mmproj", _path(config.mmproj_path))
     else:
         sheet.say("mmproj_path", "no --mmproj")
     _adapters(sheet)
     _metadata(sheet)
+
+
+def _path(path: str) -> str:
+    """``path`` as a value that is not taken for a flag."""
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _adapters(sheet: KoboldSheet) -> None:
@@ -90,7 +95,7 @@ def _adapters(sheet: KoboldSheet) -> None:
     elif len(scales) > 1:
         sheet.leave("lora", "--loramult is one strength for all adapters, and these have several.")
     else:
-        sheet.option("lora", "--lora", [path for path, _ in loras])
+        sheet.option("lora", "--lora", [_path(path) for path, _ in loras])
         if scales != {1.0}:
             sheet.put("--loramult", scales.pop())
 
@@ -103,10 +108,14 @@ def _metadata(sheet: KoboldSheet) -> None:
     elif len(items) > 1 and any("," in one or one.count(":") != one.count("=") for one in items):
         reason = "--overridekv cannot tell these apart: one holds a comma or a colon."
         sheet.leave("override_kv", reason)
-    elif len(items) == 1 and "," in items[0]:
-        sheet.leave("override_kv", "--overridekv cuts at commas, and this holds one.")
+    elif len(items) == 1 and _is_cut(items[0]):
+        sheet.leave("override_kv", "--overridekv would cut this at its comma.")
     else:
         sheet.option("override_kv", "--overridekv", ",".join(items))
+
+
+def _is_cut(item: str) -> bool:
+    return "," in item and item.count("=") > 1 and item.count(":") == item.count("=")
 
 
 def say_room(sheet: KoboldSheet) -> None:
@@ -240,7 +249,7 @@ def say_drafts(sheet: KoboldSheet) -> None:
     others = [one for one in config.spec_types if one != kind]
     left_out = f" {ENGINE} leaves out {', '.join(others)}." if others else ""
     if config.draft_model_path:
-        sheet.option("draft_model_path", "--draftmodel", config.draft_model_path)
+        sheet.option("draft_model_path", "--draftmodel", _path(config.draft_model_path))
         how = f"--draftmodel: {ENGINE} sees by the file how it drafts.{left_out}"
         sheet.bridge("spec_types", how)
         _draft_layers(sheet)

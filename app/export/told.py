@@ -176,7 +176,8 @@ def port_in(config: EngineConfig) -> int:
     """The port the server listens at: 8080, or what a flag beside the settings says."""
     said = [flag_words(item)[1:] for item in config.extra_flags if is_flag(item, "--port")]
     last = said[-1][0] if said and said[-1] else ""
-    return int(last) if re.fullmatch("[0-9]{1,5}", last) else PORT
+    port = int(last) if re.fullmatch("[0-9]{1,5}", last) else 0
+    return port if 0 < port < 2**16 else PORT
 
 
 def is_flag(item: str, *names: str) -> bool:

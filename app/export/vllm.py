@@ -94,12 +94,12 @@ def _batches(sheet: Sheet) -> None:
     chunk = config.prefill_chunk_tok
     if chunk != "auto":
         # A longer one is none, and beyond a conversation it is refused.
-        least = min(int(chunk), conversation_tok(sheet.situation))
+        said = min(int(chunk), conversation_tok(sheet.situation))
         how = (
             "--long-prefill-token-threshold: most prompt tokens of one conversation in a step, "
             "whether others generate or not."
         )
-        sheet.bridging_flag("prefill_chunk_tok", how, "--long-prefill-token-threshold", least)
+        sheet.bridging_flag("prefill_chunk_tok", how, "--long-prefill-token-threshold", said)
 
 
 def _caches(sheet: Sheet) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from app.export import dialect_table, koboldcpp, ollama, vllm
 from app.export.carried import Manner
+from app.export.dialect import Dialect
 from app.export.targets import TARGETS
 from engine_bridge.settings.table import SETTINGS
 
@@ -41,6 +42,6 @@ def test_that_every_setting_has_a_row_and_every_dialect_a_column() -> None:
     ],
 )
 def test_that_the_cells_are_what_a_dialect_answers(
-    dialect: dialect_table.Dialect, key: str, seen: set[Manner]
+    dialect: Dialect, key: str, seen: set[Manner]
 ) -> None:
     assert dialect_table.manners(dialect)[key] == frozenset(seen)

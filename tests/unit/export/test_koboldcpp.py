@@ -98,7 +98,8 @@ def test_that_lists_are_several_values() -> None:
         (("a=int:1",), "a=int:1"),
         (("a=int:1", "b=str:x"), "a=int:1,b=str:x"),
         (("a=str:x:y",), "a=str:x:y"),
-        (("a=str:x,y",), None),
+        (("a=str:x,y",), "a=str:x,y"),
+        (("a=str:b=c,d:e",), None),
         (("a=int:1", "b=str:x:y"), None),
     ],
 )
@@ -191,6 +192,10 @@ def test_that_a_form_is_a_grammar() -> None:
     assert schema["grammar"].startswith("root") or "root ::=" in schema["grammar"]
     both = _export({"grammar": grammar, "json_schema": "{}"})
     assert "one form" in both.not_carried["json_schema"]
+
+
+def test_that_a_path_is_not_taken_for_a_flag() -> None:
+    assert _flags({"model_path": "-odd.gguf"})["--model"] == ["./-odd.gguf"]
 
 
 def test_that_the_file_is_what_the_line_says() -> None:
