@@ -12,29 +12,23 @@ from engine_bridge.settings.cache_type import CACHE_TYPES
 _SAME = {"bfloat16": "bf16", "float16": "f16", "half": "f16", "float32": "f32", "float": "f32"}
 
 
-def take_cache_type(gathering: Gathering, word: str, written: str) -> bool:
-    """Set both cache types to ``word``, or tell why not.
-
-    Returns:
-        Whether nothing is left to hand on.
-    """
+def take_cache_type(gathering: Gathering, word: str, written: str) -> None:
+    """Set both cache types to ``word``, or tell why not."""
     plain = word.lower()
     if plain in ("auto", ""):
-        return True
+        return
     name = _SAME.get(plain, plain)
     if name in CACHE_TYPES:
         gathering.setting("cache_type_k", name)
         gathering.setting("cache_type_v", name)
-        return True
+        return
     gathering.problem(
         "not_transferable",
         f"{written} {word}: llama.cpp has no cache of that format; q8_0 is near in size and "
         "rounds otherwise, so it is not taken for the same",
     )
-    return False
 
 
 def cache_type(gathering: Gathering, said: Said) -> None:
-    """A flag for both types; what cannot be said is handed on."""
-    if not take_cache_type(gathering, said.value, said.written):
-        gathering.keep(said)
+    """A flag for both types."""
+    take_cache_type(gathering, said.value, said.written)

@@ -23,14 +23,14 @@ def understand_flags(
 ) -> tuple[str, ...]:
     """Do with each flag what ``handlers`` has for its first name; tell of all others.
 
-    Words of the engine that nothing here stands for are handed on and named in one sentence;
-    flags that it does not know are handed on and told of as problems.
+    Words that the engine knows and no setting here stands for are told in one sentence; flags that
+    it does not know are handed on and told of as problems.
 
     Returns:
         The words that belong to no flag.
     """
     gathering.problems(reading.problems)
-    its_own: list[str] = []
+    its_own: list[Said] = []
     for said in _last_of_each(gathering, reading):
         if not said.name:
             continue
@@ -42,13 +42,8 @@ def understand_flags(
             )
             gathering.keep(said)
         elif not _is_handled(gathering, said, engine, handlers):
-            gathering.keep(said)
-            its_own.append(said.written)
-    if its_own:
-        gathering.note(
-            f"No setting here says what these do, and they are kept as they were: "
-            f"{', '.join(dict.fromkeys(its_own))}."
-        )
+            its_own.append(said)
+    _tell_its_own(gathering, its_own, engine)
     return tuple(said.values[0] for said in reading.said if not said.name)
 
 
@@ -73,10 +68,13 @@ def _is_handled(
     word = said.word
     if word is None:
         return False
-    if word.removed or (word.deprecated and word.heirs):
-        _heal(gathering, said, engine)
     handler = handlers.get(said.name)
+    if word.removed or (word.deprecated and word.heirs):
+        gathering.heal(said.written, " ".join(word.heirs))
+    age = _age(said, engine)
     if handler is None:
+        if age:
+            gathering.note(f"{age}.")
         return word.removed
     if word.arity in (1, "+") and not said.values:
         return False  # told of where it was read
@@ -87,7 +85,10 @@ def _is_handled(
         reason = word.why_not(said.value)
         if reason is not None:
             gathering.problem("bad_value", f"{said.written} of {engine.engine}: {reason}")
+    told = gathering.problem_count
     handler(gathering, said)
+    if age and gathering.problem_count == told:  # else the handler told of it
+        gathering.problem("removed_flag" if word.removed else "deprecated", age)
     return True
 
 
@@ -95,15 +96,24 @@ def _is_open(value: str) -> bool:
     return is_variable(value) or is_placeholder(value)
 
 
-def _heal(gathering: Gathering, said: Said, engine: EngineWords) -> None:
+def _age(said: Said, engine: EngineWords) -> str:
+    """What became of a flag, a sentence without its full stop; empty where it is as it was."""
     word = said.word
-    if word is None:
-        return
-    heirs = " ".join(word.heirs)
-    gathering.heal(said.written, heirs)
-    code, state = ("removed_flag", "is gone from") if word.removed else ("deprecated", "is old in")
+    if word is None or not (word.removed or (word.deprecated and word.heirs)):
+        return ""
+    state = "is gone from" if word.removed else "is old in"
     instead = f"{' or '.join(word.heirs)} says it today" if word.heirs else "nothing says it today"
-    gathering.problem(code, f"{said.written} {state} {engine.engine} {engine.version}; {instead}")
+    return f"{said.written} {state} {engine.engine} {engine.version}; {instead}"
+
+
+def _tell_its_own(gathering: Gathering, its_own: list[Said], engine: EngineWords) -> None:
+    if not its_own:
+        return
+    # What is written in one piece has no name to be told by.
+    for said in its_own:
+        if len(said.words) == 1 and said.values and "=" not in said.words[0]:
+            gathering.keep(said)
+    gathering.leave(engine.engine, [" ".join(gathering.shown(said)) for said in its_own])
 
 
 # --- Common ways --------------------------------------------------------------------------------
@@ -217,7 +227,7 @@ def secret(name: str) -> Handler:
 
 
 def untranslatable(code: str, sentence: str) -> Handler:
-    """Something that the desk cannot say, with the reason; the words are handed on.
+    """Something that the desk cannot say, with the reason.
 
     Args:
         code: Of the problem.
@@ -225,9 +235,7 @@ def untranslatable(code: str, sentence: str) -> Handler:
     """
 
     def handle(gathering: Gathering, said: Said) -> None:
-        words = " ".join([said.written, *said.values])
-        gathering.problem(code, sentence.format(words if len(words) < 80 else said.written))
-        gathering.keep(said)
+        gathering.problem(code, sentence.format(" ".join((said.written, *said.values))))
 
     return handle
 

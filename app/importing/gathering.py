@@ -125,12 +125,15 @@ class Gathering:
         """Tell that there is a key or password, never which."""
         self.other[name] = hidden(value)
 
+    def shown(self, said: Said) -> tuple[str, ...]:
+        """The words of a flag as they may be told: of a secret only that there is one."""
+        if not is_secret_name(said.name):
+            return said.words
+        return (said.written, *([HIDDEN] if said.values else []))
+
     def keep(self, said: Said) -> None:
         """Hand on the words of a flag that nothing here stands for."""
-        if is_secret_name(said.name):
-            self._passthrough += [said.written, *([HIDDEN] if said.values else [])]
-        else:
-            self._passthrough += said.words
+        self._passthrough += self.shown(said)
 
     def keep_words(self, words: Iterable[str]) -> None:
         """Hand on ``words`` as they are."""
@@ -139,6 +142,11 @@ class Gathering:
     def heal(self, was: str, to: str) -> None:
         """Replace a word that the engine does not take any more."""
         self._healed.append(Healed(was, to))
+
+    def leave(self, engine: str, lines: Sequence[str]) -> None:
+        """Tell what ``engine`` is told besides, for which there is no setting here."""
+        if lines:
+            self.note(f"No setting here says what these of {engine} do: {'; '.join(lines)}.")
 
     # --- What is said of it -------------------------------------------------------------------
 
@@ -152,6 +160,11 @@ class Gathering:
         """Tell of several that have their codes in front."""
         for line in lines:
             self.problem(*line.split(": ", 1))
+
+    @property
+    def problem_count(self) -> int:
+        """How many problems were told of so far."""
+        return len(self._problems)
 
     def has_problem(self, code: str) -> bool:
         """Whether this was told of already, by the reader of the text as well."""

@@ -149,13 +149,11 @@ def _defaults(gathering: Gathering, said: Said) -> None:
     except LooseJsonError:
         values = ""
     if not isinstance(values, dict):
-        gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON")
-        gathering.keep(said)
+        gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON: {said.value}")
         return
     unknown = [name for name, value in values.items() if not _default(gathering, name, value)]
     if unknown:
         gathering.problem("unknown_key", f"{said.written}: {', '.join(unknown)} is no sampler here")
-        gathering.keep(said)
 
 
 def _default(gathering: Gathering, name: str, value: Json) -> bool:
@@ -193,11 +191,10 @@ def _flash(gathering: Gathering, said: Said) -> None:
 
 def _benchmark(gathering: Gathering, said: Said) -> None:
     gathering.problem("not_transferable", f"{said.written} measures once and starts no server")
-    gathering.keep(said)
 
 
 def _clblast(gathering: Gathering, said: Said) -> None:
-    gathering.problem("removed_backend", "CLBlast is gone; choose Vulkan")
+    gathering.problem("removed_backend", "CLBlast is gone from KoboldCpp; choose Vulkan")
 
 
 def _backend(gathering: Gathering, said: Said) -> None:

@@ -175,12 +175,7 @@ def take_file(gathering: Gathering, values: Mapping[str, tuple[str, ...]]) -> No
     fields = _fields(values)
     _load_mode(gathering, fields)
     left = [key for key, items in fields.items() if not _is_taken(gathering, key, items)]
-    if left:
-        gathering.keep_words(f"{key}: {', '.join(fields[key])}" for key in left)
-        gathering.note(
-            f"No setting here says what these do, and they are kept as they were: "
-            f"{', '.join(left)}."
-        )
+    gathering.leave("LM Studio", [f"{key}: {', '.join(fields[key])}" for key in left])
 
 
 def _fields(values: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

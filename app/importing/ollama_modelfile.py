@@ -149,8 +149,7 @@ def _parameter(
     if word.removed:
         _removed(gathering, name, engine, taken_over=known)
     elif not known:
-        gathering.keep_words((f"PARAMETER {key} {value}",))
-        gathering.note(f"No setting here says what {key} does; it is kept as it was.")
+        gathering.leave(engine.engine, [f"PARAMETER {key} {value}"])
 
 
 def _removed(

@@ -7,22 +7,24 @@ variable sets both cache types.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 
 from app.export.engine_words import EngineWords, engine_words
-from app.importing import ollama_modelfile
+from app.importing import llama_words, ollama_modelfile
 from app.importing.flag_handlers import Handler, shown, understand_flags
 from app.importing.flag_reader import read_flags
 from app.importing.found import Found
 from app.importing.gathering import Gathering
 from app.importing.invocation import Invocation
-from app.importing.model_words import BLOB
 from app.importing.program_words import command_and_rest
 from app.importing.typed_numbers import truth, whole
 from app.importing.variable_words import look_at_variables
 
 TARGET = "ollama"
+# What its engine was called while it was a program of its own.
+_RUNNER = "ollama_llama_server"
 _COMMANDS = ("serve", "start", "run", "create", "show", "pull", "push", "list", "ls", "ps", "cp",
              "rm", "stop", "launch")  # fmt: skip
 _BYTES_PER_TIB = 1 << 40
@@ -32,6 +34,8 @@ _MOST_OVERHEAD_BYTES = _BYTES_PER_TIB
 
 def understand(invocation: Invocation) -> Found:
     """What the words, variables and files of Ollama mean to the desk."""
+    if _is_runner(invocation):
+        return llama_words.understand(replace(invocation, program=_RUNNER))
     gathering = Gathering(TARGET, invocation)
     engine = engine_words("ollama")
     _variables(gathering)
@@ -43,26 +47,9 @@ def understand(invocation: Invocation) -> Found:
     return gathering.found()
 
 
-def is_runner(invocation: Invocation) -> bool:
+def _is_runner(invocation: Invocation) -> bool:
     """Whether this is the engine that Ollama starts by itself, which has llama.cpp's own words."""
-    first = invocation.words[0] if invocation.words else ""
-    return "llama_server" in invocation.program or (
-        invocation.program.startswith("ollama") and first == "runner"
-    )
-
-
-def of_runner(found: Found) -> Found:
-    """What was found in the words of such an engine, with what only Ollama's own store explains."""
-    model = found.settings.get("model_path")
-    if not isinstance(model, str) or not BLOB.search(model):
-        return found
-    if any(problem.startswith("blob_path:") for problem in found.problems):
-        return found
-    sentence = (
-        "blob_path: the model is a blob of Ollama's store, a file without .gguf at its end; it can "
-        "be loaded as it is while Ollama keeps it"
-    )
-    return msgspec.structs.replace(found, problems=(*found.problems, sentence))
+    return invocation.words[:1] == ("runner",)
 
 
 # --- Variables ----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from app.importing.model_words import place_model
 from app.importing.sampling_words import take_sampler
 from app.importing.typed_numbers import whole_with_suffix
 
+_REMOTE_CODE = "trust_remote_code"
+
 lora_folders = untranslatable(
     "not_transferable",
     "{}: adapters there are folders of the hub; llama.cpp takes LoRA adapters as GGUF files",
@@ -29,7 +31,8 @@ def take_models(gathering: Gathering, alone: tuple[str, ...]) -> None:
     if alone[1:]:
         gathering.keep_words(alone[1:])
         gathering.problem("unknown_word", f"“{' '.join(alone[1:4])}” belongs to no flag")
-    named = {"model_path", "hf_repo"} & gathering.settings.keys()
+    named = bool({"model_path", "hf_repo"} & gathering.settings.keys())
+    _tell_remote_code(gathering, is_gguf=named)
     if not named and "source_model" not in gathering.other and not _is_part(gathering):
         gathering.problem("no_model", "no model is named; it comes from elsewhere")
 
@@ -110,22 +113,28 @@ def data_parallel(gathering: Gathering, said: Said) -> None:
 
 
 def remote_code(gathering: Gathering, said: Said) -> None:
-    """Leave to run code that a repository brings."""
-    gathering.problem(
-        "security",
-        f"{said.written} runs code of the repository; llama.cpp has no such thing, and it is left "
-        "out",
-    )
+    """Leave to run code that a repository brings; ``take_models`` tells what it means."""
+    gathering.understood(_REMOTE_CODE, not said.off)
+
+
+def _tell_remote_code(gathering: Gathering, *, is_gguf: bool) -> None:
+    if not gathering.other.get(_REMOTE_CODE):
+        return
+    sentence = "code that a repository brings is never run by llama.cpp, so leave for it is dropped"
+    if is_gguf:
+        gathering.problem("security", sentence)
+    else:  # it belongs to weights that are not taken over
+        gathering.note(f"{sentence[0].upper()}{sentence[1:]}.")
 
 
 def tool_parser(gathering: Gathering, said: Said) -> None:
-    """Which calls of tools are read; llama.cpp reads them itself once the template is used."""
+    """Whose calls of tools are read; llama.cpp reads them itself once the template is used."""
     gathering.understood("jinja", True)
-    gathering.keep(said)
+    gathering.understood("tool_parser", said.value)
 
 
 def json_object(gathering: Gathering, said: Said) -> dict[str, Json]:
-    """The value of a JSON flag; empty, kept and told of where it is none."""
+    """The value of a JSON flag; empty and told of where it is none."""
     if said.part:
         return {said.part: said.value}
     try:
@@ -134,8 +143,7 @@ def json_object(gathering: Gathering, said: Said) -> dict[str, Json]:
         value = ""
     if isinstance(value, dict):
         return value
-    gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON")
-    gathering.keep(said)
+    gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON: {said.value}")
     return {}
 
 
@@ -150,4 +158,3 @@ def samplers(gathering: Gathering, said: Said) -> None:
         gathering.problem(
             "unknown_key", f"{said.written}: {', '.join(unknown)} is no sampler of the desk"
         )
-        gathering.keep(said)

@@ -35,6 +35,7 @@ ENGINE = "TensorRT-LLM"
 _COMMANDS = ("serve", "disaggregated", "disaggregated_mpi_worker", "mm_embedding_serve",
              "embeddings")  # fmt: skip
 _BYTES_PER_MIB = 1 << 20
+_WHOLE_SECTIONS = ("kv_cache_config",)
 _KINDS = {
     "eagle": "draft-eagle3",  # read as the third
     "eagle3": "draft-eagle3",
@@ -69,7 +70,7 @@ def _set_path(gathering: Gathering, said: Said) -> None:
     """``--set PATH=VALUE`` says what a key of the file would."""
     path, equals, value = said.value.partition("=")
     if not equals or not _take_key(gathering, path.strip(), (value.strip(),)):
-        gathering.keep(said)
+        gathering.leave(ENGINE, [" ".join(said.words)])
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -129,8 +130,8 @@ def _host_cache(gathering: Gathering, name: str, text: str) -> None:
 
 
 def _dtype(gathering: Gathering, name: str, text: str) -> None:
-    if "cache_type_k" not in gathering.settings and not take_cache_type(gathering, text, name):
-        gathering.keep_words((f"{name}: {text}",))
+    if "cache_type_k" not in gathering.settings:
+        take_cache_type(gathering, text, name)
 
 
 def _share(gathering: Gathering, name: str, text: str) -> None:
@@ -191,24 +192,21 @@ def _file(
 ) -> None:
     left = []
     for key, items in values.items():
+        line = f"{key}: {', '.join(items)}"
         if key == "model":
             place_model(gathering, items[-1])
-        elif not _take_key(gathering, key, items):
-            left.append(f"{key}: {', '.join(items)}")
-            _look_at_key(gathering, key, engine)
-    if left:
-        gathering.keep_words(left)
-        gathering.note(
-            f"No setting here says what these do, and they are kept as they were: "
-            f"{', '.join(line.partition(':')[0] for line in left)}."
-        )
+        elif _take_key(gathering, key, items):
+            continue
+        elif _is_known(key, engine):
+            left.append(line)
+        else:
+            gathering.keep_words((line,))
+            gathering.problem("unknown_key", f"{key} is no key of {ENGINE}; it is kept as it was")
+    gathering.leave(ENGINE, left)
     settle_lengths(gathering)
 
 
-def _look_at_key(gathering: Gathering, key: str, engine: EngineWords) -> None:
-    """Tell of a key that a section which is known whole does not have."""
+def _is_known(key: str, engine: EngineWords) -> bool:
+    """Whether there is such a key; of sections that are not known whole every one may be."""
     section, dot, name = key.rpartition(".")
-    if section != "kv_cache_config" or not dot:
-        return
-    if engine.key(section, name) is None:
-        gathering.problem("unknown_key", f"{key} is no key of {ENGINE}; it is kept as it was")
+    return not (dot and section in _WHOLE_SECTIONS) or engine.key(section, name) is not None

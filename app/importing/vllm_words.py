@@ -94,11 +94,6 @@ def _offload(gathering: Gathering, said: Said) -> None:
         f"{said.written} {said.value}: vLLM moves that many GiB of weights to host memory, "
         "llama.cpp moves layers; set the layers on the GPU instead",
     )
-    gathering.keep(said)
-
-
-def _said_of_logs(gathering: Gathering, said: Said) -> None:
-    gathering.note(f"{said.written} is about what vLLM logs, which is no matter of the desk.")
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -138,9 +133,6 @@ _HANDLERS: dict[str, Handler] = {
     "--enable-auto-tool-choice": shown_fixed("jinja", True),
     "--tool-call-parser": serving_words.tool_parser,
     "--trust-remote-code": serving_words.remote_code,
-    "--enable-log-requests": _said_of_logs,
-    "--disable-log-requests": _said_of_logs,
-    "--disable-log-stats": _said_of_logs,
     "--lora-modules": serving_words.lora_folders,
     "--enable-lora": serving_words.lora_folders,
     "--config": named_file,
