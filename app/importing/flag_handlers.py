@@ -140,7 +140,7 @@ def decimal(key: str) -> Handler:
 def fixed(key: str, value: Value) -> Handler:
     """A setting to which a switch alone gives its value."""
 
-    def handle(gathering: Gathering, said: Said) -> None:  # noqa: ARG001 - of the shape Handler
+    def handle(gathering: Gathering, said: Said) -> None:
         gathering.setting(key, value)
 
     return handle

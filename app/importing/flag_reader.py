@@ -160,7 +160,7 @@ class _Reader:
         if head.startswith("--") or len(head) < 3:
             return None
         found = self._engine.flag(head[:2])
-        if found is None or found.arity == 0:
+        if found is None or found.arity == 0 or decimal(head[2:]) is None:
             return None
         return replace(self._said(head[:2], found), values=(head[2:],))
 

@@ -191,8 +191,9 @@ class Gathering:
             notes=tuple(map(without_secrets, self._notes)),
             env={name: value_without_secrets(name, value) for name, value in env.items()},
             other={name: _clean_other(value) for name, value in self.other.items()},
-            derived=tuple(self._derived),
+            derived=tuple(dict.fromkeys(self._derived)),
             title=without_secrets(self.invocation.title),
+            mounts=self.invocation.mounts,
         )
 
 

@@ -34,6 +34,7 @@ from app.importing.sampling_words import take_sampler
 from app.importing.typed_numbers import decimal
 from app.importing.typed_numbers import whole as whole_number
 from app.importing.variable_words import look_at_variables
+from engine_bridge.typed_text import quoted
 
 TARGET = "koboldcpp"
 # Digits are how it was written once.
@@ -91,7 +92,9 @@ def _settle_room(gathering: Gathering) -> None:
             "may use",
         )
         return
-    gathering.setting("slots", 1, derived=True)
+    if slots is None and "slots" in gathering.settings:
+        return
+    gathering.setting("slots", 1, derived="slots" not in gathering.settings)
     gathering.setting("kv_unified", False, derived=True)
     if isinstance(context, int):
         gathering.setting("ctx_per_slot_tok", context, derived=True)
@@ -149,7 +152,7 @@ def _defaults(gathering: Gathering, said: Said) -> None:
     except LooseJsonError:
         values = ""
     if not isinstance(values, dict):
-        gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON: {said.value}")
+        gathering.problem("bad_value", f"{said.written} {quoted(said.value)} cannot be read as JSON")
         return
     unknown = [name for name, value in values.items() if not _default(gathering, name, value)]
     if unknown:

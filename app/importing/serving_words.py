@@ -15,6 +15,7 @@ from app.importing.loose_json import Json, LooseJsonError, read_json
 from app.importing.model_words import place_model
 from app.importing.sampling_words import take_sampler
 from app.importing.typed_numbers import whole_with_suffix
+from engine_bridge.typed_text import quoted
 
 _REMOTE_CODE = "trust_remote_code"
 
@@ -143,7 +144,7 @@ def json_object(gathering: Gathering, said: Said) -> dict[str, Json]:
         value = ""
     if isinstance(value, dict):
         return value
-    gathering.problem("bad_value", f"{said.written} has no value that can be read as JSON: {said.value}")
+    gathering.problem("bad_value", f"{said.written} {quoted(said.value)} cannot be read as JSON")
     return {}
 
 

@@ -27,7 +27,7 @@ _READ = {"method", "model", _TOKENS, _LOOKUP_MOST, "prompt_lookup_min"}
 def config(gathering: Gathering, said: Said) -> None:
     """``--speculative-config``, whole or one part of it."""
     values = json_object(gathering, said)
-    if "method" in values or "model" in values:
+    if "method" in values or ("model" in values and not _is_settled(gathering)):
         _take_kind(gathering, _text(values, "method"), _text(values, "model"))
     if _text(values, "model") not in _NO_MODEL:
         place_model(gathering, _text(values, "model"), DRAFT)
@@ -46,7 +46,7 @@ def method(gathering: Gathering, said: Said) -> None:
 
 def model(gathering: Gathering, said: Said) -> None:
     """``--spec-model``, and ``--speculative-model`` before."""
-    if "spec_types" not in gathering.settings and not gathering.has_problem("no_heir"):
+    if not _is_settled(gathering):
         _take_kind(gathering, "", said.value)
     if said.value not in _NO_MODEL:
         place_model(gathering, said.value, DRAFT)
@@ -69,13 +69,18 @@ def _take_kind(gathering: Gathering, name: str, draft: str) -> None:
         gathering.setting("spec_types", (kind_by_name(draft),), derived=True)
         return
     kind = "draft-mtp" if name.endswith("_mtp") else _KINDS.get(name)
-    if name == "eagle" and kind_by_name(draft) == "draft-eagle3":
+    if name == "eagle" and kind_by_name(draft or _draft_named(gathering)) == "draft-eagle3":
         kind = "draft-eagle3"
     if kind is None:
         gathering.settings.pop("spec_types", None)
         without_heir(gathering, f"the method {name} of vLLM")
     else:
         gathering.setting("spec_types", (kind,))
+
+
+def _is_settled(gathering: Gathering) -> bool:
+    """Whether the kind was said already, if only one that there is not here."""
+    return "spec_types" in gathering.settings or gathering.has_problem("no_heir")
 
 
 def _take_length(gathering: Gathering, name: str, text: str) -> None:
