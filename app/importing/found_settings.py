@@ -18,6 +18,8 @@ from engine_bridge.settings.placement_rows import MOST_LAYERS
 from engine_bridge.settings.table import BY_KEY
 
 _CONTEXT = ("ctx_per_slot_tok", "ctx_total_tok", "slots", "kv_unified")
+# Engines in which all conversations share one pool, whose size no flag needs to say.
+_SHARING = ("vllm", "sglang", "tensorrt-llm")
 _LAYERS = ("n_gpu_layers", "draft_n_gpu_layers")
 _THREADS = ("threads", "threads_batch")
 _PATHS = (
@@ -110,9 +112,12 @@ def _context(found: Found, left_out: dict[str, str]) -> dict[str, Value]:
     unified = said["kv_unified"]
     if slots:
         values["slots"] = slots
+    total, cap = _number(said["ctx_total_tok"]), _number(said["ctx_per_slot_tok"])
+    if unified is None and found.target in _SHARING and (cap or slots):
+        # Nothing is multiplied there: a pool for one whole conversation is the least it starts with.
+        unified, total = True, total or cap
     if isinstance(unified, bool):
         values["kv_unified"] = unified
-    total, cap = _number(said["ctx_total_tok"]), _number(said["ctx_per_slot_tok"])
     if said["ctx_total_tok"] == 0:
         left_out["ctx_total_tok"] = (
             "It is the context that the model was trained for, which is known once it is loaded."

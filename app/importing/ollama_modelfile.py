@@ -136,7 +136,7 @@ def _parameter(
     if name == "stop":
         gathering.understood("stop", [_unquoted(item) for item in items])
         return
-    word = engine.key(section, name)
+    word = engine.key(section, name) or engine.key("PARAMETER", name)
     if word is None:
         gathering.problem("unknown_flag", f"{key} is no parameter of {engine.engine}; it is kept")
         gathering.keep_words(f"PARAMETER {key} {item}" for item in items)

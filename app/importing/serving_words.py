@@ -50,8 +50,8 @@ def note_shared_pool(gathering: Gathering, engine: str) -> None:
         return
     gathering.note(
         f"{engine} lets {slots} sequences share one pool: {context:,} tok is what one of them may "
-        f"reach, and nobody reserves {slots} times that. A shared pool does the same here; its "
-        "size is yours to choose."
+        f"reach, and nobody reserves {slots} times that. Here that is a shared pool, at first as "
+        "large as one of them; a larger one lets several be long at once."
     )
 
 
