@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 # Variables that engines and their libraries read themselves; others that a text sets and uses are
 # means of the text.
+_SHOWN_CHARACTERS = 80
 _READ_BY_ENGINES = re.compile(
     r"(?:LLAMA_ARG|LLAMA_CACHE|GGML|CUDA|NVIDIA|NCCL|HIP|ROCM?|HSA|GPU|AMD|SYCL|ZES?|ONEAPI|"
     r"VK|OMP|KMP|GOMP|MKL|OLLAMA|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|PYTORCH|TORCH|HF|"
@@ -87,3 +88,12 @@ def is_relative_file(word: str) -> bool:
     """Whether a word names a file by a path that a change of folder changes."""
     is_absolute = re.match(r"[/~\\$%]|[A-Za-z]:", word) is not None
     return not is_absolute and re.search(r"\.(?:gguf|bin|jinja|ini)$", word) is not None
+
+
+def home_problems(words: Iterable[str]) -> list[str]:
+    """Of words that nobody puts the home folder into."""
+    return [
+        f"home_path: ~ in {word[:_SHOWN_CHARACTERS]} is not expanded there; write the full path"
+        for word in words
+        if re.match(r"~[/\\]|--?[\w-]+=~[/\\]", word)
+    ]

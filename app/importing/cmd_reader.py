@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.importing.call import Call, Script, is_relative_file, kept_env, once
+from app.importing.call import Call, Script, home_problems, is_relative_file, kept_env, once
 from app.importing.programs import is_call
 from app.importing.windows_words import windows_words
 
@@ -181,6 +181,7 @@ class _Reading:
             return
         left_over = once(found for word in words for found in _LEFT_OVER.findall(word))
         problems += [f"unresolved_variable: {name} has no value in this text" for name in left_over]
+        problems += home_problems(words)
         if self._folder and any(map(is_relative_file, words)):
             problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
         env = kept_env(dict(self._variables.values()), self._used)

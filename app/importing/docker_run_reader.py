@@ -35,6 +35,7 @@ class Container:
         image: What it is made of.
         words: What stands behind the image.
         entrypoint: What is started instead of the image's own program; None for that.
+        has_own_program: Whether the words begin with a program, whatever the image starts.
         env: Variables set.
         asked: Variables that are taken over from the host, whose values are not in the text.
         env_files: Files of variables that are named.
@@ -46,6 +47,7 @@ class Container:
     image: str = ""
     words: tuple[str, ...] = ()
     entrypoint: str | None = None
+    has_own_program: bool = False
     env: dict[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     env_files: list[str] = field(default_factory=list)

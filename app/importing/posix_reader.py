@@ -6,7 +6,7 @@ Knows the shell; must not know any program's flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.importing.call import Call, Document, Script, is_relative_file, kept_env, once
@@ -53,31 +53,34 @@ class _Simple:
     is_one_flag: bool = False
 
 
-def read_script(text: str) -> Script:
+def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
     """All that ``text`` starts, with what it sets before.
+
+    Args:
+        text: It.
+        known: Variables that are set outside of it.
 
     Raises:
         TextError: If its variables multiply without bounds.
     """
     tokens, problems = tokens_of(text)
-    reading = _Reading(list(problems))
+    reading = _Reading(list(problems), known or {})
     for simple in reading.joined(_simples(tokens)):
         reading.take(simple)
     return reading.script()
 
 
-def read_words(text: str, known: dict[str, str] | None = None) -> Call:
+def read_words(text: str) -> Call:
     """``text`` as the words of one command, whatever operators it holds.
 
     Args:
         text: As a file holds it that takes a command for one line.
-        known: Variables and their values.
 
     Raises:
         TextError: If its variables multiply without bounds.
     """
     tokens, problems = tokens_of(text)
-    variables = Variables(scalars=dict(known or {}))
+    variables = Variables()
     words = [word for token in tokens for word in _plain_words(token, variables)]
     found = once([*problems, *variables.take_problems()])
     return Call(tuple(words), problems=found)
@@ -145,8 +148,9 @@ def _is_flag(pieces: Sequence[Piece]) -> bool:
 class _Reading:
     """Goes through the commands in order, since each may set what the next uses."""
 
-    def __init__(self, problems: list[str]) -> None:
-        self._variables = Variables()
+    def __init__(self, problems: list[str], known: Mapping[str, str]) -> None:
+        self._known = known
+        self._variables = Variables(scalars=dict(known))
         self._calls: list[Call] = []
         self._documents: list[Document] = []
         self._problems = problems
@@ -310,7 +314,14 @@ class _Reading:
     def script(self) -> Script:
         """All that was read."""
         used = self._variables.used
-        env = self._variables.scalars if not self._calls else self._variables.env()
+        env = self._variables.env()
+        if not self._calls:
+            # A block of variables alone is meant for the program that is started after it.
+            env = {
+                name: value
+                for name, value in self._variables.scalars.items()
+                if name not in self._known
+            }
         problems = once([*self._problems, *self._variables.take_problems()])
         return Script(
             tuple(self._calls), kept_env(env, used), problems, tuple(self._documents)

@@ -10,7 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.importing.call import Call, Document, Script, is_relative_file, kept_env, once
+from app.importing.call import (
+    Call,
+    Script,
+    home_problems,
+    is_relative_file,
+    kept_env,
+    once,
+)
 from app.importing.posix_tokens import Piece, Token
 from app.importing.powershell_lexer import tokens_of
 from app.importing.text_error import TextError
@@ -142,7 +149,6 @@ class _Reading:
         self._used: set[str] = set()
         self._unresolved: list[str] = []
         self._calls: list[Call] = []
-        self._documents: list[Document] = []
         self._folder = ""
 
     def joined(self, statements: Iterator[_Statement]) -> Iterator[_Statement]:
@@ -278,6 +284,7 @@ class _Reading:
             for word in written[1:]
             if '"' in word.replace('\\"', "")
         ]
+        problems += home_problems(words)
         if self._folder and any(map(is_relative_file, words)):
             problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
         env = kept_env(self._env, self._used)
@@ -305,7 +312,7 @@ class _Reading:
     def script(self) -> Script:
         """All that was read."""
         env = kept_env(self._env, self._used)
-        return Script(tuple(self._calls), env, once(self._problems), tuple(self._documents))
+        return Script(tuple(self._calls), env, once(self._problems))
 
 
 _START_SWITCHES = frozenset({"-nonewwindow", "-passthru", "-wait"})

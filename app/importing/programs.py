@@ -55,10 +55,12 @@ _IMAGES = (
     (re.compile(r"llama\.cpp:server|llama\.cpp-server|llama-cpp-server"), Started("llama-server")),
     (re.compile(r"llama\.cpp:light"), Started("llama-cli")),
     (re.compile(r"mostlygeek/llama-swap|/llama-swap(?::|$)"), Started("llama-swap")),
-    (re.compile(r"vllm-openai|vllm/vllm|rocm/vllm"), Started("vllm", ("serve",))),
+    (re.compile(r"vllm"), Started("vllm", ("serve",))),
     (re.compile(r"(?:^|/)ollama(?:/ollama)?(?::|@|$)"), Started("ollama")),
     (re.compile(r"koboldcpp"), Started("koboldcpp")),
 )
+# Programs that start others: no image starts them with more words before.
+_STARTS = re.compile(r"(?:\S*/)?(?:python[\d.]*|bash|sh|zsh|env|tini|numactl|uv|nohup|exec)$")
 _FULL_IMAGE = re.compile(r"llama\.cpp:full")
 # llama.cpp's full image chooses among its programs by the first word.
 _OF_FULL_IMAGE = {
@@ -110,13 +112,15 @@ def _is_operand(word: str) -> bool:
 def started_by(image: str, words: Sequence[str]) -> tuple[Started, tuple[str, ...]]:
     """What a container of ``image`` starts when it gets ``words``, and the words left to it.
 
-    The program is empty where the image is not known and the words name none.
+    The program is empty where the words begin with it, or where the image is not known.
     """
-    if words and not words[0].startswith("-") and family(words[0]):
-        return Started(base_name(words[0])), tuple(words[1:])
+    if words and not words[0].startswith("-") and (family(words[0]) or _STARTS.match(words[0])):
+        return Started(""), tuple(words)
     if _FULL_IMAGE.search(image) and words and words[0] in _OF_FULL_IMAGE:
         return Started(_OF_FULL_IMAGE[words[0]]), tuple(words[1:])
     for pattern, started in _IMAGES:
         if pattern.search(image):
-            return started, tuple(words)
+            # The first word of the program may be said once more.
+            said = len(started.words) if tuple(words[: len(started.words)]) == started.words else 0
+            return started, tuple(words[said:])
     return Started(""), tuple(words)

@@ -7,20 +7,28 @@ with any of these in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from app.importing.call import Document, Script, is_read_by_engines, once
 from app.importing.cmd_reader import read_script as read_cmd
+from app.importing.dockerfile_reader import read_dockerfile
+from app.importing.env_reader import read_env
 from app.importing.invocation import Invocation
+from app.importing.json_reader import read_json
 from app.importing.kinds import Kind, kind_of, shell_of
+from app.importing.modelfile_reader import read_modelfile
 from app.importing.pasted_text import Block, blocks_of, plain
 from app.importing.posix_reader import read_script as read_posix
 from app.importing.powershell_reader import read_script as read_powershell
-from app.importing.programs import family, is_call
+from app.importing.preset_reader import read_preset
+from app.importing.programs import base_name, family, is_call
 from app.importing.shell_text import commands_in
+from app.importing.systemd_reader import read_systemd
 from app.importing.text_error import TextError
 from app.importing.unwrapping import all_of
+from app.importing.yaml_reader import read_yaml
 
 # A file in a here-document in a file: texts that go deeper are made to, not written.
 _DEEPEST = 3
@@ -35,7 +43,15 @@ _SHELLS: dict[str, Callable[[str], Script]] = {
     "cmd": read_cmd,
     "powershell": read_powershell,
 }
-_FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {}
+_FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {
+    Kind.SYSTEMD: read_systemd,
+    Kind.PRESET: read_preset,
+    Kind.MODELFILE: read_modelfile,
+    Kind.DOCKERFILE: read_dockerfile,
+    Kind.YAML: read_yaml,
+    Kind.JSON: read_json,
+    Kind.ENV: read_env,
+}
 
 
 def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
@@ -52,14 +68,19 @@ def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
     found: list[Invocation] = []
     reasons: list[TextError] = []
     for block in blocks:
-        try:
-            found += _read_block(block, 0)
-        except TextError as error:
-            reasons.append(error)
+        found += _read_or_tell(block, reasons)
     chosen = _chosen(found)
     if not chosen:
         raise reasons[0] if reasons else TextError(_NOTHING)
     return chosen
+
+
+def _read_or_tell(block: Block, reasons: list[TextError]) -> list[Invocation]:
+    try:
+        return _read_block(block, 0)
+    except TextError as error:
+        reasons.append(error)
+        return []
 
 
 def _read_block(block: Block, depth: int) -> list[Invocation]:
@@ -70,23 +91,46 @@ def _read_block(block: Block, depth: int) -> list[Invocation]:
     try:
         found = list(reader(block.text))
     except TextError:
-        found = [each for each in _read_shell(block, depth) if _calls_engine(each)]
-        if not found:
+        calls = _engine_calls(block, depth)
+        if not calls:
             raise
-    return found or _read_shell(block, depth)
+        return calls
+    if all(each.kind == "yaml" for each in found):
+        # Keys alone may be a sentence with a colon; a command that stands there is meant.
+        return _engine_calls(block, depth) or found
+    return found
+
+
+def _engine_calls(block: Block, depth: int) -> list[Invocation]:
+    return [each for each in _read_shell(block, depth) if _calls_engine(each)]
 
 
 def _read_shell(block: Block, depth: int) -> list[Invocation]:
     commands = commands_in(block.text)
     shell = commands.shell or shell_of(commands.text, block.hint)
     script = _SHELLS[shell](commands.text)
-    found = _with_documents(script, all_of(script, shell), depth)
+    found = [each for call in all_of(script, shell) for each in _or_request(call)]
+    found = _with_documents(script, found, depth)
     common = [*commands.problems, *script.problems]
     if found:
         return [replace(each, problems=once([*common, *each.problems])) for each in found]
     if script.env:
         return [Invocation("env", "", env=script.env, problems=once(common))]
     return []
+
+
+def _or_request(invocation: Invocation) -> tuple[Invocation, ...]:
+    """A request that is sent to a server as the settings in it."""
+    if base_name(invocation.program).lower() not in {"curl", "curl.exe", "http"}:
+        return (invocation,)
+    bodies = [word for word in invocation.words if word.lstrip().startswith("{")]
+    found: list[Invocation] = []
+    for body in bodies[:1]:
+        try:
+            found += read_json(body)
+        except TextError:
+            continue
+    return tuple(found)
 
 
 def _with_documents(script: Script, found: list[Invocation], depth: int) -> list[Invocation]:
@@ -111,9 +155,11 @@ def _read_document(document: Document, depth: int) -> list[Invocation]:
 def _chosen(found: list[Invocation]) -> tuple[Invocation, ...]:
     """What calls an engine or configures one; where nothing does, whatever has flags."""
     engines = [each for each in found if _calls_engine(each) or _configures(each)]
+    # llama-swap starts engines and is none.
+    engines = [each for each in engines if family(each.program) != "llama-swap"]
+    engines = [each for each in engines if not _starts_nothing(each)] or engines
     if not engines:
-        engines = [each for each in found if any(word.startswith("-") for word in each.words)]
-        engines = [each for each in engines if each.program not in _TOOLS]
+        engines = [each for each in found if _may_be_engine(each)]
     if not engines:
         engines = [each for each in found if not each.program and each.env]
     return tuple(engines[:_MOST_FOUND])
@@ -127,6 +173,18 @@ def _calls_engine(invocation: Invocation) -> bool:
     return is_call((program, *invocation.words)) or (is_engine and has_flags)
 
 
+def _starts_nothing(invocation: Invocation) -> bool:
+    """Whether an engine is only asked for something, or told to fetch a model."""
+    words = _ASKING.get(family(invocation.program), frozenset())
+    return next(iter(invocation.words), "") in words
+
+
+def _may_be_engine(invocation: Invocation) -> bool:
+    """Whether some program is called with a flag first, as no sentence goes on."""
+    first = next(iter(invocation.words), "")
+    return invocation.program not in _TOOLS and re.match(r"--?[A-Za-z]", first) is not None
+
+
 def _configures(invocation: Invocation) -> bool:
     if invocation.values or (not invocation.program and invocation.words):
         return True
@@ -135,9 +193,16 @@ def _configures(invocation: Invocation) -> bool:
     return not invocation.program and bool(invocation.env) and (is_service or knows)
 
 
+_ASKING = {
+    "ollama": frozenset("list ls ps cp rm stop push pull show --version -v".split()),
+    "lmstudio": frozenset("ls ps get status unload log".split()),
+    "vllm": frozenset({"--version", "--help", "-h"}),
+    "llama.cpp": frozenset({"--version", "--help", "-h", "--list-devices"}),
+}
 _TOOLS = frozenset(
     "cd git cmake make ninja pip pip3 apt apt-get brew dnf yum pacman echo printf curl wget tar "
     "unzip mkdir cp mv rm ls chmod chown ln cat tee grep sed awk tail head kill pkill sleep "
-    "systemctl journalctl source . test [ ulimit huggingface-cli hf docker podman docker-compose kubectl npm "
-    "node nvidia-smi rocm-smi watch which export unset set read trap exit return wait shift".split()
+    "systemctl journalctl source . test [ ulimit huggingface-cli hf docker podman docker-compose "
+    "kubectl npm node nvidia-smi rocm-smi watch which export unset set read trap exit return wait "
+    "shift".split()
 )

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.importing.call import Call, Script, once
 from app.importing.cmd_reader import read_script as read_cmd
@@ -16,7 +17,7 @@ from app.importing.docker_run_reader import Container, is_docker, read_container
 from app.importing.invocation import Invocation
 from app.importing.posix_reader import read_script as read_posix
 from app.importing.powershell_reader import read_script as read_powershell
-from app.importing.programs import base_name, family, is_call, started_by
+from app.importing.programs import Started, base_name, family, is_call, started_by
 from app.importing.wrappers import inner
 
 # A shell in a shell in a container: texts that go deeper are made to, not written.
@@ -110,14 +111,20 @@ def _nested(call: Call, context: _Context) -> tuple[Invocation, ...] | None:
     read: Callable[[str], Script] = read_posix
     if name in _POSIX_SHELLS:
         text = _behind(call.words, re.compile(r"-[a-z]*c"))
+        read = partial(read_posix, known=dict(call.env))
     elif name == "cmd":
         text, read = _joined_behind(call.words, re.compile(r"/[ck]", re.IGNORECASE)), read_cmd
     elif name in _POWERSHELLS:
         flag = re.compile(r"-c(?:ommand)?", re.IGNORECASE)
         text, read = _joined_behind(call.words, flag), read_powershell
-    elif name in _STARTING_TEXTS or " " in call.words[0]:
+    elif name in _STARTING_TEXTS or _is_command_in_one_word(call.words):
         text = _last_text(call.words)
     return None if text is None else _of_script(read(text), call, context)
+
+
+def _is_command_in_one_word(words: Sequence[str]) -> bool:
+    parts = words[0].split()
+    return len(words) == 1 and len(parts) > 1 and bool(family(parts[0]))
 
 
 def _behind(words: Sequence[str], flag: re.Pattern[str]) -> str | None:
@@ -195,7 +202,10 @@ def of_container(
         words = read_posix_words(env.pop(_MORE_VARIABLES))
     if container.entrypoint:
         words = (*_entry_words(container.entrypoint), *words)
-    started, rest = started_by(container.image, words)
+    if container.entrypoint or container.has_own_program:
+        started, rest = Started(""), words
+    else:
+        started, rest = started_by(container.image, words)
     whole = (started.program, *started.words, *rest) if started.program else rest
     base = Invocation(
         kind,

@@ -1,0 +1,228 @@
+"""Containers of docker compose and of Kubernetes: what each starts, with which variables.
+
+Knows both formats, whole files and parts of them; must not know any engine's flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from app.importing.call import Call, home_problems, once
+from app.importing.docker_run_reader import Container, add_variable, mounts_of, ports_of
+from app.importing.invocation import Invocation
+from app.importing.posix_reader import read_words
+from app.importing.unwrapping import of_container
+from app.importing.yaml_text import Node, mappings_in, texts_of
+
+_MARKS = frozenset({"image", "command", "args", "entrypoint", "environment", "env", "envFrom"})
+_OF_KUBERNETES = frozenset({"args", "env", "envFrom", "volumeMounts", "imagePullPolicy"})
+# Blocks whose values are services by names, and lists that containers stand in.
+_SERVICES = "services"
+# Parts of a service that look like one, and templates (``x-…``) that only others take over.
+_PARTS = frozenset({"build", "deploy", "environment", "env", "metadata", "labels"})
+_CONTAINERS = frozenset({"containers", "initContainers"})
+# ``${NAME}``, ``${NAME:-default}``, ``$NAME``; two signs are one.
+_PUT_IN = re.compile(
+    r"\$(?:(\$)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}\n]*))?\}|([A-Za-z_]\w*))"
+)
+_OF_CLUSTER = re.compile(r"\$(\$?)\(([A-Za-z_][\w.-]*)\)")
+_SHOWN_CHARACTERS = 60
+
+
+def containers_in(document: Node) -> tuple[Invocation, ...]:
+    """What the containers that ``document`` describes start, in its order."""
+    found: list[Invocation] = []
+    seen: set[int] = set()
+    volumes = _host_paths(document)
+    for path, mapping in mappings_in(document):
+        if id(mapping) in seen or not _is_container(path, mapping):
+            continue
+        seen.add(id(mapping))
+        found += _read(mapping, _title(path, mapping), volumes)
+    return tuple(found)
+
+
+def _is_container(path: tuple[str, ...], mapping: Mapping[str, Node]) -> bool:
+    if path[-1:] and path[-1] in _CONTAINERS:
+        return True
+    if len(path) >= 2 and path[-2] == _SERVICES:
+        return not _MARKS.isdisjoint(mapping)
+    is_inside = bool(path) and path[-1] in {"build", "deploy", "environment", "env", "metadata", "labels"}
+    has_start = "image" in mapping and not {"command", "args", "environment", "env"}.isdisjoint(
+        mapping
+    )
+    is_named = bool({"args", "env"} & set(mapping)) and "name" in mapping
+    is_alone = len(path) < 2 and not {"command", "environment", "entrypoint"}.isdisjoint(mapping)
+    is_template = bool(path) and path[-1].startswith("x-")
+    return not is_inside and (has_start or is_named or is_alone)
+
+
+def _title(path: tuple[str, ...], mapping: Mapping[str, Node]) -> str:
+    name = mapping.get("name")
+    if isinstance(name, str) and name:
+        return name
+    if path and path[-1] not in {*_CONTAINERS, _SERVICES, "spec", "template"}:
+        return path[-1]
+    name = mapping.get("container_name")
+    return name if isinstance(name, str) else ""
+
+
+def _read(mapping: Mapping[str, Node], title: str, volumes: Mapping[str, str]) -> list[Invocation]:
+    is_cluster = not _OF_KUBERNETES.isdisjoint(mapping)
+    problems: list[str] = []
+    container = Container()
+    _take_variables(mapping, container)
+    known = _Known(container.env, problems, is_cluster=is_cluster)
+    container.env = {name: known.put_in(value) for name, value in container.env.items()}
+    image = mapping.get("image")
+    container.image = known.put_in(image) if isinstance(image, str) else ""
+    command = known.words(mapping.get("command"))
+    if is_cluster:
+        # Kubernetes calls the program "command" and what it gets "args".
+        container.words = (*command, *known.words(mapping.get("args")))
+        container.has_own_program = bool(command)
+    else:
+        entrypoint = known.words(mapping.get("entrypoint"))
+        container.words = (*entrypoint, *command)
+        container.has_own_program = bool(entrypoint)
+    problems += home_problems(container.words)
+    _take_places(mapping, container, known, volumes)
+    kind = "kubernetes" if is_cluster else "compose"
+    notes = ["A folder to work in is set: relative paths are inside of it."] * bool(
+        mapping.get("working_dir") or mapping.get("workingDir")
+    )
+    call = Call((), title=title, problems=once(problems), notes=tuple(notes))
+    return list(of_container(container, call, kind))
+
+
+def _take_variables(mapping: Mapping[str, Node], container: Container) -> None:
+    """``environment`` as a mapping or a list, ``env`` as a list of names and values."""
+    for key in ("environment", "env"):
+        node = mapping.get(key)
+        if isinstance(node, dict):
+            container.env |= {name: text for name, text in node.items() if isinstance(text, str)}
+        for item in node if isinstance(node, list) else []:
+            if isinstance(item, str):
+                add_variable(item, container.env, container.asked)
+            elif isinstance(item, dict):
+                _take_pair(item, container)
+    files = mapping.get("env_file")
+    container.env_files += texts_of(files)
+    for item in files if isinstance(files, list) else []:
+        if isinstance(item, dict):
+            container.env_files += texts_of(item.get("path"))
+    if mapping.get("envFrom"):
+        container.env_files.append("envFrom")
+
+
+def _take_pair(item: Mapping[str, Node], container: Container) -> None:
+    name, value = item.get("name"), item.get("value")
+    if isinstance(name, str) and isinstance(value, str):
+        container.env[name] = value
+    elif isinstance(name, str) and "valueFrom" in item:
+        container.asked.append(name)
+
+
+def _take_places(
+    mapping: Mapping[str, Node], container: Container, known: _Known, volumes: Mapping[str, str]
+) -> None:
+    ports, places = mapping.get("ports"), mapping.get("volumes")
+    for port in ports if isinstance(ports, list) else []:
+        if isinstance(port, str):
+            container.ports += ports_of(known.put_in(port))
+        elif isinstance(port, dict):
+            container.ports += _pair(port, "published", "target")
+    for place in places if isinstance(places, list) else []:
+        if isinstance(place, str):
+            container.mounts += mounts_of(known.put_in(place))
+        elif isinstance(place, dict):
+            container.mounts += _pair(place, "source", "target")
+    mounts = mapping.get("volumeMounts")
+    for mount in mounts if isinstance(mounts, list) else []:
+        if isinstance(mount, dict):
+            name, path = mount.get("name"), mount.get("mountPath")
+            if isinstance(name, str) and isinstance(path, str) and name in volumes:
+                container.mounts.append((volumes[name], path))
+
+
+def _pair(mapping: Mapping[str, Node], first: str, second: str) -> list[tuple[str, str]]:
+    host, inside = mapping.get(first), mapping.get(second)
+    return [(host, inside)] if isinstance(host, str) and isinstance(inside, str) else []
+
+
+def _host_paths(document: Node) -> dict[str, str]:
+    """Folders of the host that Kubernetes' volumes stand for, by the names of the volumes."""
+    found: dict[str, str] = {}
+    for _, mapping in mappings_in(document):
+        name, place = mapping.get("name"), mapping.get("hostPath")
+        path = place.get("path") if isinstance(place, dict) else None
+        if isinstance(name, str) and isinstance(path, str):
+            found[name] = path
+    return found
+
+
+class _Known:
+    """Puts variables in as compose does (``${NAME:-default}``) or the cluster (``$(NAME)``)."""
+
+    def __init__(self, env: Mapping[str, str], problems: list[str], *, is_cluster: bool) -> None:
+        self._env = dict(env)
+        self._problems = problems
+        self._is_cluster = is_cluster
+
+    def put_in(self, text: str) -> str:
+        """``text`` with what is known."""
+        if self._is_cluster:
+            return _OF_CLUSTER.sub(self._of_cluster, text)
+        return _PUT_IN.sub(self._of_compose, text)
+
+    def words(self, node: Node | None) -> tuple[str, ...]:
+        """Words of a list as they are, of a text as a shell would part them."""
+        if node is None or isinstance(node, dict):
+            return ()
+        if isinstance(node, list):
+            return self._of_list([self.put_in(text) for text in texts_of(node)])
+        # What could not be put in must not be taken for a variable of the shell again.
+        call = read_words(self.put_in(node))
+        self._problems += [
+            each for each in call.problems if not each.startswith("unresolved_variable")
+        ]
+        return call.words
+
+    def _of_list(self, words: list[str]) -> tuple[str, ...]:
+        """A list; an item with a flag and its value in one is two words that were meant."""
+        found: list[str] = []
+        for word in words:
+            parted = re.fullmatch(r"(--?[A-Za-z][\w-]*)[ \t]+([^\s-]\S*|-\d[\d.]*)", word)
+            if parted:
+                self._problems.append(
+                    f"shell_quoting: “{word[:_SHOWN_CHARACTERS]}” is one item, so one word to the "
+                    "program; it is read as the two that were meant"
+                )
+                found += parted.groups()
+            else:
+                found.append(word)
+        return tuple(found)
+
+    def _of_cluster(self, match: re.Match[str]) -> str:
+        if match.group(1):
+            return match.group()[1:]
+        name = match.group(2)
+        return self._env[name] if name in self._env else self._unresolved(match.group())
+
+    def _of_compose(self, match: re.Match[str]) -> str:
+        escaped, braced, operator, default, bare = match.groups()
+        if escaped:
+            return "$"
+        if operator in {":-", "-"}:
+            return str(default)
+        if operator in {":+", "+"}:
+            return ""
+        return self._unresolved(match.group(), braced or bare)
+
+    def _unresolved(self, written: str, name: str = "") -> str:
+        self._problems.append(
+            f"unresolved_variable: {written[:_SHOWN_CHARACTERS]} has no value in this text"
+            + (f"; compose takes {name} from its .env file or from the shell" if name else "")
+        )
+        return written

@@ -1,0 +1,38 @@
+"""A block of variables: ``NAME=value`` line by line, as files of variables have them.
+
+Knows the format; must not know any variable.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.importing.call import once
+from app.importing.invocation import Invocation
+
+_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)([ \t]*)=([ \t]*)(.*)")
+_QUOTED = re.compile(r"(['\"])(.*?)\1[ \t]*(?:#.*)?$")
+_COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_HOME = "home_path: ~ in {name} is not expanded by every program; write the full path"
+
+
+def read_env(text: str) -> tuple[Invocation, ...]:
+    """The variables of ``text`` as the environment of a program that it does not name."""
+    env: dict[str, str] = {}
+    problems: list[str] = []
+    for line in text.split("\n"):
+        match = _LINE.match(line)
+        if match is None or line.lstrip().startswith("#"):
+            continue
+        name, blank, after, rest = match.groups()
+        if blank or after:
+            problems.append(
+                f"misspelt_variable: blanks stand around the “=” of {name}, which programs read "
+                "in more than one way; it is read without them"
+            )
+        quoted = _QUOTED.match(rest)
+        value = quoted.group(2) if quoted else _COMMENT.sub("", rest).strip()
+        if value.startswith("~/") and quoted:
+            problems.append(_HOME.format(name=name))
+        env[name] = value
+    return (Invocation("env", "", env=env, problems=once(problems)),) if env else ()

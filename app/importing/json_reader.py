@@ -1,0 +1,120 @@
+"""JSON: settings by keys, words as lists, requests to a server, what docker tells of a container.
+
+Knows the shapes; must not know any engine's keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from app.importing.call import Call
+from app.importing.docker_run_reader import Container, add_variable, ports_of
+from app.importing.invocation import Invocation
+from app.importing.kcpps_reader import is_kcpps, read_kcpps
+from app.importing.text_error import TextError
+from app.importing.unwrapping import of_container, unwrapped
+from app.importing.yaml_text import Node, flat, mappings_in, texts_of
+
+# The names that lists of words, and the program before them, go by; in lower case.
+_PROGRAMS = ("program", "command", "cmd", "path", "executable", "entrypoint")
+_WORDS = ("args", "arguments", "argv", "cmd", "command")
+_MOST_CHARACTERS = 128 * 1024
+
+
+def read_json(text: str) -> tuple[Invocation, ...]:
+    """What ``text`` starts or sets.
+
+    Raises:
+        TextError: If it is no JSON, or nested without bounds.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        raise TextError(
+            f"The JSON has {len(text):,} characters; files of settings have at most "
+            f"{_MOST_CHARACTERS:,}. Paste the part that holds the settings."
+        )
+    try:
+        read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
+        document = _node(read, 0)
+    except json.JSONDecodeError as error:
+        raise TextError(
+            f"The text looks like JSON and is none: line {error.lineno} breaks it "
+            f"({error.msg}). Paste the whole file."
+        ) from error
+    except RecursionError as error:
+        raise TextError(
+            "The JSON is nested deeper than any file of settings. Paste the part that holds them."
+        ) from error
+    if isinstance(document, list) and document and all(isinstance(each, str) for each in document):
+        return unwrapped(Call(tuple(texts_of(document))), "json")
+    if isinstance(document, dict) and is_kcpps(document):
+        return read_kcpps(document)
+    called = [each for _, mapping in mappings_in(document) for each in _called(mapping)]
+    if called:
+        return tuple(called)
+    fields = _fields(document)
+    values = fields or flat(document)
+    return (Invocation("json", "", values=values),) if values else ()
+
+
+_DEEPEST = 100
+
+
+def _node(value: Any, depth: int) -> Node:  # noqa: ANN401
+    """JSON as YAML is read here: texts, lists and mappings; nothing for null."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(value, dict):
+        return {
+            str(key): _node(item, depth + 1) for key, item in value.items() if item is not None
+        }
+    if isinstance(value, list):
+        return [_node(item, depth + 1) for item in value if item is not None]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _called(mapping: Mapping[str, Node]) -> list[Invocation]:
+    """The program and its words, where a mapping has both, or a container as docker tells of it."""
+    named = {key.lower(): value for key, value in mapping.items()}
+    if "image" in named and ("cmd" in named or "entrypoint" in named):
+        return list(_container(named))
+    words = next(
+        (named[key] for key in _WORDS if isinstance(named.get(key), list)), None
+    )
+    program = next(
+        (named[key] for key in _PROGRAMS if isinstance(named.get(key), str)), None
+    )
+    if words is None or not texts_of(words):
+        return []
+    env = named.get("env") or named.get("environment")
+    known = {k: v for k, v in env.items() if isinstance(v, str)} if isinstance(env, dict) else {}
+    whole = (*([program] if isinstance(program, str) else []), *texts_of(words))
+    return list(unwrapped(Call(tuple(whole), known), "json"))
+
+
+def _container(named: Mapping[str, Node]) -> tuple[Invocation, ...]:
+    container = Container()
+    container.image = next(iter(texts_of(named.get("image"))), "")
+    entrypoint = texts_of(named.get("entrypoint"))
+    container.words = (*entrypoint, *texts_of(named.get("cmd")))
+    container.has_own_program = bool(entrypoint)
+    for item in texts_of(named.get("env")):
+        add_variable(item, container.env, container.asked)
+    for item in texts_of(named.get("ports")):
+        container.ports += ports_of(item)
+    return of_container(container, Call(()), "json")
+
+
+def _fields(document: Node) -> dict[str, tuple[str, ...]]:
+    """Settings that stand in lists of fields, each with its key and its value, and the rest."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, mapping in mappings_in(document):
+        key, value = mapping.get("key"), mapping.get("value")
+        if path[-1:] == ("fields",) and isinstance(key, str) and value is not None:
+            found |= flat({key: value})
+    if found:
+        found |= {key: said for key, said in flat(document).items() if "fields." not in key}
+    return found

@@ -1,0 +1,115 @@
+"""llama-swap's YAML: a command for each model, with macros in it.
+
+Knows its format; must not know any engine's flags.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from app.importing.call import Call, home_problems, once
+from app.importing.cmd_reader import read_script as read_cmd
+from app.importing.docker_run_reader import add_variable
+from app.importing.invocation import Invocation
+from app.importing.kinds import shell_of
+from app.importing.posix_reader import read_words
+from app.importing.text_error import TextError
+from app.importing.unwrapping import unwrapped
+from app.importing.yaml_text import Node, mappings_in, texts_of
+
+_MACRO = re.compile(r"\$\{([A-Za-z_][\w.-]*)\}")
+_COMMENT = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
+# Macros that hold each other multiply; no command is longer than this.
+_LONGEST_CHARACTERS = 50_000
+_DEEPEST = 20
+_OWN = {"PORT": "a free port", "MODEL_ID": "the model's name", "PID": "the number of the process"}
+
+
+def models_in(document: Node) -> tuple[Invocation, ...]:
+    """What llama-swap starts for each model of ``document``.
+
+    Raises:
+        TextError: If its macros multiply without bounds.
+    """
+    found: list[Invocation] = []
+    for path, mapping in mappings_in(document):
+        models = mapping.get("models")
+        if not isinstance(models, dict) or (path and path[-1] == "groups"):
+            continue
+        macros = _macros(mapping.get("macros"))
+        for name, model in models.items():
+            if isinstance(model, dict) and "cmd" in model:
+                found += _model(name, model, macros)
+    return tuple(found)
+
+
+def _macros(node: Node | None) -> dict[str, str]:
+    """Macros as a mapping, or as a list of mappings with one each."""
+    if isinstance(node, dict):
+        return {name: text for name, text in node.items() if isinstance(text, str)}
+    found: dict[str, str] = {}
+    for item in node if isinstance(node, list) else []:
+        found |= _macros(item) if isinstance(item, dict) else {}
+    return found
+
+
+def _model(
+    name: str, model: Mapping[str, Node], macros: Mapping[str, str]
+) -> tuple[Invocation, ...]:
+    known = {**macros, **_macros(model.get("macros")), "MODEL_ID": name}
+    problems: list[str] = []
+    text = " ".join(texts_of(model.get("cmd")))
+    text = _put_in(_COMMENT.sub("", text), known)
+    problems += [_left(macro) for macro in dict.fromkeys(_MACRO.findall(text))]
+    # The indents of a block are no part of the command, nor are marks that continue its lines.
+    text = "\n".join(line.strip() for line in text.split("\n"))
+    words, more = _words(text)
+    problems += [each for each in more if not each.startswith(("unresolved_variable", "broken_"))]
+    problems += home_problems(words)
+    env: dict[str, str] = {}
+    asked: list[str] = []
+    for item in texts_of(model.get("env")):
+        add_variable(_put_in(item, known), env, asked)
+    call = Call(tuple(words), env, name, problems=once(problems), notes=_notes(model))
+    return unwrapped(call, "llama-swap")
+
+
+def _words(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words; llama-swap parts them as the system does that it runs on."""
+    if shell_of(text) == "cmd":
+        calls = read_cmd(text.replace("\n", " ")).calls
+        return (calls[0].words, calls[0].problems) if calls else ((), ())
+    call = read_words(text)
+    return call.words, call.problems
+
+
+def _put_in(text: str, macros: Mapping[str, str]) -> str:
+    """``text`` with macros, in quotes too, and with macros that they hold."""
+    for _ in range(_DEEPEST):
+        replaced = _MACRO.sub(lambda match: macros.get(match.group(1), match.group()), text)
+        if replaced == text:
+            break
+        text = replaced
+        if len(text) > _LONGEST_CHARACTERS:
+            raise TextError(
+                f"The macros of this file make commands of more than {_LONGEST_CHARACTERS:,} "
+                "characters, which no engine takes. Paste the command of one model."
+            )
+    return text
+
+
+def _left(macro: str) -> str:
+    written = f"${{{macro}}}"
+    if macro in _OWN:
+        return f"macro: {written} is set by llama-swap: {_OWN[macro]}"
+    if macro.startswith("env."):
+        return f"macro: {written} is a variable of the system that llama-swap runs on"
+    return f"macro: {written} is not defined in this text"
+
+
+def _notes(model: Mapping[str, Node]) -> tuple[str, ...]:
+    names = [name for name in ("ttl", "filters", "cmdStop", "checkEndpoint") if name in model]
+    if not names:
+        return ()
+    return (f"{', '.join(names)} of llama-swap are no settings of the engine.",)

@@ -1,0 +1,67 @@
+"""A text in YAML: containers, llama-swap's models, or settings of an engine.
+
+Knows which of them it is; must not know any engine's keys.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.importing.compose_reader import containers_in
+from app.importing.invocation import Invocation
+from app.importing.llama_swap_reader import models_in
+from app.importing.text_error import TextError
+from app.importing.yaml_text import Node, documents_of, flat, mappings_in, texts_of
+
+# YAML in a text in YAML, as compose has the files of containers.
+_DEEPEST = 2
+_LOOKS_LIKE_YAML = re.compile(r"^[ \t]*[\w.-]+:(?:[ \t]|$)", re.MULTILINE)
+
+
+def read_yaml(text: str) -> tuple[Invocation, ...]:
+    """What ``text`` starts or sets.
+
+    Raises:
+        TextError: If it is no YAML.
+    """
+    found: list[Invocation] = []
+    for document in documents_of(text):
+        found += _read_document(document, 0)
+    return tuple(found)
+
+
+def _read_document(document: Node, depth: int) -> list[Invocation]:
+    if isinstance(document, list) and texts_of(document):
+        return _flags(texts_of(document))
+    swapped = list(models_in(document))
+    contained = [] if swapped else list(containers_in(document))
+    inside = _texts_inside(document, depth) if depth < _DEEPEST else []
+    found = [*swapped, *inside, *contained]
+    if found or depth or not isinstance(document, dict):
+        return found
+    return [Invocation("yaml", "", values=flat(document))]
+
+
+def _flags(words: list[str]) -> list[Invocation]:
+    """A list of words alone, as it stands behind ``args:`` or ``command:``."""
+    if any(word.startswith("-") for word in words):
+        return list(containers_in({"args": list(words), "name": ""}))
+    return []
+
+
+def _texts_inside(document: Node, depth: int) -> list[Invocation]:
+    """What texts of several lines hold: the content of a config, the data of a ConfigMap."""
+    found: list[Invocation] = []
+    for _, mapping in mappings_in(document):
+        for value in mapping.values():
+            if not isinstance(value, str) or value.count("\n") < 2:
+                continue
+            if not _LOOKS_LIKE_YAML.search(value):
+                continue
+            try:
+                for inner in documents_of(value):
+                    found += _read_document(inner, depth + 1)
+            except TextError:
+                # A text of several lines may be anything; what is no YAML is no fault.
+                continue
+    return found
