@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import msgspec
+
 from app.importing import (
     koboldcpp_words,
     llama_cpp_python_words,
@@ -34,8 +36,10 @@ from app.importing.invocation import Invocation
 from app.importing.readers import read
 from app.importing.text_error import TextError
 
-__all__ = ["Found", "TextError", "Usable", "import_text", "settings_for", "understand"]
+__all__ = ["Found", "TextError", "Usable", "import_text", "settings_for"]
 
+MOST_CALLS = 200
+"""Commands of one text that are read; nobody chooses among more."""
 _DIALECTS: Mapping[str, Callable[[Invocation], Found]] = {
     LLAMA: llama_words.understand,
     PYTHON: llama_cpp_python_words.understand,
@@ -58,18 +62,16 @@ def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
     Raises:
         TextError: If nothing of the kind is in it; a sentence for the person.
     """
-    found = [understand(invocation) for invocation in read(text, hint)]
-    known = tuple(one for one in found if one is not None)
-    if not known:
+    calls = [call for call in read(text, hint) if engine_of(call) in _DIALECTS]
+    if not calls:
         raise TextError(
             "No engine that can be imported from is called in this text. llama.cpp, Ollama, vLLM, "
             "SGLang, TensorRT-LLM, LM Studio and KoboldCpp are known: paste the command with its "
             "flags, or the file that they are told by."
         )
-    return known
+    found = [_DIALECTS[engine_of(call)](call) for call in calls[:MOST_CALLS]]
+    if len(calls) > MOST_CALLS:
+        more = f"{len(calls) - MOST_CALLS:,} more commands of the text were not read."
+        found[-1] = msgspec.structs.replace(found[-1], notes=(*found[-1].notes, more))
+    return tuple(found)
 
-
-def understand(invocation: Invocation) -> Found | None:
-    """What one call means; None where it calls none of the engines."""
-    dialect = _DIALECTS.get(engine_of(invocation))
-    return dialect(invocation) if dialect is not None else None

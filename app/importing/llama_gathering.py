@@ -69,9 +69,19 @@ class LlamaGathering(Gathering):
     def __init__(self, target: str, invocation: Invocation) -> None:
         """Begin with what the reader of the text had to say."""
         super().__init__(target, invocation)
+        self._note_containers()
         self.env: Mapping[str, str] = {}
         self.flags: list[Said] = []
         self._extra: list[str] = []
+        self._said_by: dict[str, str] = {}
+        self._ids: set[str] = set()
+
+    def _note_containers(self) -> None:
+        """A path of a container is no fault of the line: the desk takes that of the host."""
+        told = [problem for problem in self._problems if problem.startswith("container_path:")]
+        self._problems = [problem for problem in self._problems if problem not in told]
+        for problem in told:
+            self.note(f"The path is a container's: {problem.partition(': ')[2]}.")
 
     def take(self, said: Said) -> None:
         """Take one flag: as a setting, as what is no setting, or to be handed on."""
@@ -247,9 +257,10 @@ class LlamaGathering(Gathering):
 
     def _tell_one_for_all(self, key: str, said: Said, value: Value | None) -> None:
         """Some flags have one setting together, and may say different things."""
-        others = [one for one in self.flags if one is not said and one.id != said.id]
-        is_said = any(one.word is not None and key_of(one.word) == key for one in others)
-        if is_said and key not in ADDED_UP and self.settings.get(key) != value:
+        before = self._said_by.setdefault(key, said.id)
+        self._said_by[key] = said.id
+        is_other = before != said.id and key not in ADDED_UP
+        if is_other and self.settings.get(key) != value:
             self.note(f"The desk has one {key} for all kinds of drafts; {said.written} was taken.")
 
     def _known_kinds(
@@ -303,7 +314,8 @@ class LlamaGathering(Gathering):
     def _tell_repeated(self, said: Said) -> None:
         if said.origin != "words" or said.word is None or said.is_called(*_USUALLY_REPEATED):
             return
-        if not any(one.id == said.id and one.origin == "words" for one in self.flags):
+        if said.id not in self._ids:
+            self._ids.add(said.id)
             return
         what = "all are kept" if said.is_called(*_ADDING) else "the last is taken"
         self.problem("duplicate_option", f"{said.written} stands more than once; {what}")

@@ -70,7 +70,7 @@ def _healed(one: Said, heir: str, vocabulary: Vocabulary, gathering: Gathering) 
     code = "removed_key" if one.origin == "file" else "removed_flag"
     if not heir:
         seen = f" (see {one.word.heirs[0]})" if one.word is not None and one.word.heirs else ""
-        gathering.problem(code, f"{one.written} is not taken any more{seen or '; nothing is'}")
+        gathering.problem(code, f"{one.written} is not taken any more{seen or ', and nothing says it today'}")
         gathering.keep_words((one.written, *one.values))
         return []
     flags = _said_by(heir, one, vocabulary)

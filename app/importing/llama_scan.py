@@ -38,6 +38,9 @@ _ONCE_SWITCHES = ("--flash-attn", "--log-colors")
 _SCALED = ("--lora-scaled", "--control-vector-scaled")
 _MODELS = ("-m", "--model", "-hf", "-hfr", "--hf-repo", "-mu", "--model-url")
 _TRUTHS = ("true", "false", "on", "off", "1", "0")
+MOST_WORDS = 2_000
+"""Words of one call that are read; people write a tenth of it."""
+_MOST_HINTS = 10
 _MOST_JSON_WORDS = 200
 LONGEST_NAME = 60
 """Characters of what may be a flag: names of flags are shorter."""
@@ -47,7 +50,11 @@ _SHORTEST_BEGINNING = 6
 
 def scan(words: Sequence[str], vocabulary: Vocabulary, gathering: Gathering) -> list[Said]:
     """Every flag of ``words`` with what belongs to it; ``gathering`` is told of each liberty."""
-    return _Scanner(words, vocabulary, gathering).scan()
+    if len(words) > MOST_WORDS:
+        gathering.problem(
+            "too_long", f"{len(words):,} words are no command line; the first {MOST_WORDS:,} were read"
+        )
+    return _Scanner(words[:MOST_WORDS], vocabulary, gathering).scan()
 
 
 def shown_words(said: Said) -> tuple[str, ...]:
@@ -71,6 +78,7 @@ class _Scanner:
         self._vocabulary = vocabulary
         self._gathering = gathering
         self._said: list[Said] = []
+        self._hints = 0
 
     def scan(self) -> list[Said]:
         while self._rest:
@@ -191,10 +199,17 @@ class _Scanner:
             values.append(self._rest.popleft())
         unknown = Said(said.spelling, tuple(values), written=said.written)
         words = " ".join(shown_words(unknown))
-        near = difflib.get_close_matches(said.spelling[:LONGEST_NAME], self._vocabulary.names(), 1, 0.8)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = self._hint(said.spelling)
         self._gathering.problem("unknown_flag", f"{words}: llama.cpp has no such flag{hint}")
         return unknown
+
+    def _hint(self, spelling: str) -> str:
+        """What may have been meant; looking for that takes its time, so for some flags only."""
+        self._hints += 1
+        if self._hints > _MOST_HINTS:
+            return ""
+        near = difflib.get_close_matches(spelling[:LONGEST_NAME], self._vocabulary.names(), 1, 0.8)
+        return f"; did you mean {near[0]}?" if near else ""
 
     # --- What belongs to it -------------------------------------------------------------------
 
