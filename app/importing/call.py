@@ -9,12 +9,17 @@ from dataclasses import dataclass, field
 # Variables that engines and their libraries read themselves; others that a text sets and uses are
 # means of the text.
 _SHOWN_CHARACTERS = 80
+_MOST_SENTENCES = 50
 _READ_BY_ENGINES = re.compile(
     r"(?:LLAMA_ARG|LLAMA_CACHE|GGML|CUDA|NVIDIA|NCCL|HIP|ROCM?|HSA|GPU|AMD|SYCL|ZES?|ONEAPI|"
     r"VK|OMP|KMP|GOMP|MKL|OLLAMA|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|PYTORCH|TORCH|HF|"
     r"HUGGING_?FACE|TRANSFORMERS|TOKENIZERS|TRITON|LMCACHE|KCPP|KOBOLD\w*|LD|DYLD)(?:_|$)"
     r"|CUDACXX"
 )
+
+
+# More commands than any script has that starts engines; each has an environment of its own.
+MOST_CALLS = 500
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,8 @@ def is_read_by_engines(name: str) -> bool:
 
 
 def once(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Each sentence where it came first."""
-    return tuple(dict.fromkeys(sentences))
+    """Each sentence where it came first; no more than anybody reads."""
+    return tuple(dict.fromkeys(sentences))[:_MOST_SENTENCES]
 
 
 def is_relative_file(word: str) -> bool:

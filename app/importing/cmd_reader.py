@@ -8,8 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.importing.call import Call, Script, home_problems, is_relative_file, kept_env, once
+from app.importing.call import (
+    MOST_CALLS,
+    Call,
+    Script,
+    home_problems,
+    is_relative_file,
+    kept_env,
+    once,
+)
 from app.importing.programs import is_call
+from app.importing.text_error import TextError
 from app.importing.windows_words import windows_words
 
 # A shell that starts a shell: texts that go deeper are made to, not written.
@@ -50,10 +59,15 @@ _MISSING_MARK = (
 )
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
 _SHOWN_CHARACTERS = 80
+_LONGEST_CHARACTERS = 100_000
 
 
 def read_script(text: str) -> Script:
-    """All that ``text`` starts, with what it sets before."""
+    """All that ``text`` starts, with what it sets before.
+
+    Raises:
+        TextError: If its variables multiply without bounds.
+    """
     reading = _Reading(delayed="enabledelayedexpansion" in text.lower())
     for line in reading.lines(text):
         reading.take_line(line)
@@ -111,9 +125,15 @@ class _Reading:
             self._used.add(known[0])
             return known[1]
 
+        length = len(line)
         line = _VARIABLE.sub(value, line)
         if self._is_delayed:
             line = _DELAYED.sub(value, line)
+        if len(line) > _LONGEST_CHARACTERS and len(line) > length:
+            raise TextError(
+                f"The variables of this text make lines of more than {_LONGEST_CHARACTERS:,} "
+                "characters, which no command has. Paste the command alone."
+            )
         return line
 
     # --- commands ---------------------------------------------------------------------------
@@ -177,7 +197,7 @@ class _Reading:
         if _CONDITION.match(command):
             at = next((at for at in range(len(words)) if is_call(words[at:])), len(words))
             words = words[at:]
-        if not words or words == [")"]:
+        if not words or words == [")"] or len(self._calls) >= MOST_CALLS:
             return
         left_over = once(found for word in words for found in _LEFT_OVER.findall(word))
         problems += [f"unresolved_variable: {name} has no value in this text" for name in left_over]

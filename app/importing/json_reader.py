@@ -13,7 +13,7 @@ from app.importing.call import Call
 from app.importing.docker_run_reader import Container, add_variable, ports_of
 from app.importing.invocation import Invocation
 from app.importing.kcpps_reader import is_kcpps, read_kcpps
-from app.importing.text_error import TextError
+from app.importing.text_error import NotOfThisKindError, TextError
 from app.importing.unwrapping import of_container, unwrapped
 from app.importing.yaml_text import Node, flat, mappings_in, texts_of
 
@@ -38,7 +38,7 @@ def read_json(text: str) -> tuple[Invocation, ...]:
         read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
         document = _node(read, 0)
     except json.JSONDecodeError as error:
-        raise TextError(
+        raise NotOfThisKindError(
             f"The text looks like JSON and is none: line {error.lineno} breaks it "
             f"({error.msg}). Paste the whole file."
         ) from error

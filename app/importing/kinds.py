@@ -60,7 +60,7 @@ _SECTION = re.compile(r"^[ \t]*\[[^\]\n]+\][ \t]*(?:[;#].*)?$", _M)
 _INI_LINE = re.compile(r"^[ \t]*[A-Za-z][\w.-]*[ \t]*=", _M)
 _MODEL_LINE = re.compile(
     r"[ \t]*(?:(?:FROM|PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)[ \t]+\S"
-    r"|from[ \t]+\S+[ \t]*$)"
+    r"|from[ \t]+\S+[ \t]*$|>{0,3}[ \t]*/set[ \t]+(?:parameter|system|template)[ \t])"
 )
 _ONLY_MODEL_LINE = re.compile(r"^[ \t]*(?:PARAMETER[ \t]+\w+[ \t]|TEMPLATE[ \t]|ADAPTER[ \t])", _M)
 _DOCKER_LINE = re.compile(

@@ -11,6 +11,7 @@ from app.importing.call import once
 from app.importing.invocation import Invocation
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
+_TYPED = re.compile(r"[ \t]*>{0,3}[ \t]*/set[ \t]+(parameter|system|template)[ \t]+(.*)")
 _INSTRUCTIONS = frozenset(
     "FROM PARAMETER TEMPLATE SYSTEM ADAPTER LICENSE MESSAGE REQUIRES RENDERER PARSER DRAFT".split()
 )
@@ -22,7 +23,7 @@ def read_modelfile(text: str) -> tuple[Invocation, ...]:
     """What the file says, by instructions in capitals and parameters in lower case."""
     values: dict[str, list[str]] = {}
     problems: list[str] = []
-    at = 0
+    text, at = _as_file(text), 0
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -43,6 +44,12 @@ def read_modelfile(text: str) -> tuple[Invocation, ...]:
         return ()
     found = {key: tuple(said) for key, said in values.items()}
     return (Invocation("modelfile", "", values=found, problems=once(problems)),)
+
+
+def _as_file(text: str) -> str:
+    """What was typed into a session (``/set parameter num_ctx 4096``) as lines of a file."""
+    typed = [match for match in map(_TYPED.match, text.split("\n")) if match]
+    return "\n".join(f"{each.group(1).upper()} {each.group(2)}" for each in typed) or text
 
 
 def _value(text: str, start: int, end: int) -> tuple[str, int, bool]:

@@ -9,7 +9,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.importing.call import Call, Document, Script, is_relative_file, kept_env, once
+from app.importing.call import (
+    MOST_CALLS,
+    Call,
+    Document,
+    Script,
+    is_relative_file,
+    kept_env,
+    once,
+)
 from app.importing.posix_lexer import tokens_of
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
@@ -274,10 +282,12 @@ class _Reading:
     def _call(self, pieces: list[list[Piece]], env: dict[str, str]) -> None:
         words: list[str] = []
         for word in pieces:
-            made = [self._straight(each) for each in self._variables.words(word)]
+            made = self._variables.words(word)
+            if _bare(word):
+                made = list(map(self._straight, made))
             words += made
             self._say_home(word, made)
-        if not words:
+        if not words or len(self._calls) >= MOST_CALLS:
             return
         used = set(self._variables.used)
         problems = [*self._variables.take_problems()]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.importing.call import (
+    MOST_CALLS,
     Call,
     Script,
     home_problems,
@@ -275,7 +276,7 @@ class _Reading:
         self._add(list(map(_meant, words)), words)
 
     def _add(self, words: list[str], written: Sequence[str]) -> None:
-        if not words or not words[0]:
+        if not words or not words[0] or len(self._calls) >= MOST_CALLS:
             return
         problems = [*self._unresolved]
         self._unresolved.clear()

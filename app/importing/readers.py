@@ -26,7 +26,7 @@ from app.importing.preset_reader import read_preset
 from app.importing.programs import base_name, family, is_call
 from app.importing.shell_text import commands_in
 from app.importing.systemd_reader import read_systemd
-from app.importing.text_error import TextError
+from app.importing.text_error import NotOfThisKindError, TextError
 from app.importing.unwrapping import all_of
 from app.importing.yaml_reader import read_yaml
 
@@ -90,7 +90,7 @@ def _read_block(block: Block, depth: int) -> list[Invocation]:
         return _read_shell(block, depth)
     try:
         found = list(reader(block.text))
-    except TextError:
+    except NotOfThisKindError:
         calls = _engine_calls(block, depth)
         if not calls:
             raise
@@ -113,7 +113,14 @@ def _read_shell(block: Block, depth: int) -> list[Invocation]:
     found = _with_documents(script, found, depth)
     common = [*commands.problems, *script.problems]
     if found:
-        return [replace(each, problems=once([*common, *each.problems])) for each in found]
+        return [
+            replace(
+                each,
+                problems=once([*common, *each.problems]),
+                notes=once([*commands.notes, *each.notes]),
+            )
+            for each in found
+        ]
     if script.env:
         return [Invocation("env", "", env=script.env, problems=once(common))]
     return []

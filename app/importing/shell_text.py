@@ -49,8 +49,8 @@ _ANY_SCRIPT = re.compile(
     r"pause|exit|goto|cls|chcp|timeout|alias|source|export|unset|ulimit|sleep|then|else|elif|fi|do|"
     r"done|case|esac|while|until|trap|shift|return|exec|eval|function|printf|mkdir|git|cmake|make|"
     r"pip3?|uv|apt(?:-get)?|brew|winget|curl|wget|cat|tee|cp|mv|rm|ls|chmod|ln|kill|pkill|wait|"
-    r"huggingface-cli|hf|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
-    r"|[)}\]({&.\"'$:]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
+    r"huggingface-cli|hf|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
+    r"|[)}\]({&.\"'$:@<]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
     re.IGNORECASE,
 )
 _SPAN = re.compile(r"`([^`\n]+)`")
@@ -69,27 +69,28 @@ class ShellText:
         text: Them.
         shell: ``posix``, ``cmd`` or ``powershell`` where a prompt tells; else empty.
         problems: ``code: sentence``.
-        is_cut: Whether lines that are no commands were left out.
+        notes: Sentences.
     """
 
     text: str
     shell: str = ""
     problems: tuple[str, ...] = ()
-    is_cut: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def commands_in(text: str) -> ShellText:
     """The commands that stand in ``text``."""
     logged = _logged(text)
     if logged:
-        return ShellText(logged, "posix", (LOG,), is_cut=True)
-    bare, shell, problems = _without_prompts(text.split("\n"))
+        return ShellText(logged, "posix", (LOG,))
+    bare, shell, prompts = _without_prompts(text.split("\n"))
+    problems, notes = _told(prompts)
     if _HERE_DOCUMENT.search(text) or not _has_sentences(bare):
-        return ShellText("\n".join(bare), shell, once(problems))
+        return ShellText("\n".join(bare), shell, problems, notes)
     kept, more = _commands_only(bare)
     if not kept:
-        return ShellText("\n".join(bare), shell, once(problems))
-    return ShellText("\n".join(kept), shell, once([*problems, *more]), is_cut=True)
+        return ShellText("\n".join(bare), shell, problems, notes)
+    return ShellText("\n".join(kept), shell, once([*problems, *more]), notes)
 
 
 def _logged(text: str) -> str:
@@ -110,21 +111,28 @@ def _logged(text: str) -> str:
 
 
 def _without_prompts(lines: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """The lines without prompts, the shell that they tell, and the problems."""
+    """The lines without prompts, the shell that they tell, and the prompts."""
     bare: list[str] = []
-    shell, problems, is_open = "", list[str](), False
+    shell, prompts, is_open = "", list[str](), False
     for line in lines:
         prompt, kind = _prompt(line)
         second = _SECOND_PROMPT.match(line) if is_open else None
         if prompt:
-            problems.append(f"prompt_prefix: {prompt.strip()} removed")
+            prompts.append(prompt.strip())
             shell = shell or kind
             line = line[len(prompt) :]
         elif second:
             line = line[second.end() :]
         is_open = _CONTINUED.search(line) is not None
         bare.append(line)
-    return bare, shell, problems
+    return bare, shell, prompts
+
+
+def _told(prompts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A session, with a prompt in each line, is plain; one prompt may be part of the command."""
+    if len(prompts) > 1:
+        return (), ("The prompts of the terminal were left out.",)
+    return tuple(f"prompt_prefix: {prompt} removed" for prompt in prompts), ()
 
 
 def _prompt(line: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from app.importing.unwrapping import of_container, unwrapped
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]*=[ \t]*(.*)")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _PLAIN = re.compile(r"[^\s\"'\\]+")
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _SPECIFIER = re.compile(r"%(.)")
@@ -164,9 +165,9 @@ def _split(text: str) -> list[str]:
             parts.append(plain.group())
             at = plain.end()
         else:
-            width = 2 if text[at] == "\\" else 1
-            parts.append(unescaped(text[at : at + width]))
-            at += width
+            escape = _ESCAPE.match(text, at)
+            parts.append(unescaped(escape.group()) if escape else text[at])
+            at = escape.end() if escape else at + 1
     return words if parts is None else [*words, "".join(parts)]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from app.importing.text_error import TextError
+from app.importing.text_error import NotOfThisKindError, TextError
 
 Node = str | list["Node"] | dict[str, "Node"]
 
@@ -59,12 +59,12 @@ def documents_of(text: str) -> list[Node]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise TextError(
+        raise NotOfThisKindError(
             f"The text looks like YAML and is none{where}: {error.problem or 'it breaks off'}. "
             "Paste it with its indents, or paste the command alone."
         ) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise TextError(
+        raise NotOfThisKindError(
             "The text looks like YAML and cannot be read as such. Paste the command alone."
         ) from error
     return builder.documents
