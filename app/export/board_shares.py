@@ -34,5 +34,8 @@ def say_shares(sheet: Sheet, engine: str, by_layers: str, by_cuts: str) -> None:
         )
         return
     sheet.bridging_flag("split_mode", f"{flag}: {count} boards, each with {about}.", flag, count)
-    if config.tensor_split:
+    if config.tensor_split and not config.devices:
+        how = f"{flag}: as many boards as have a share; {engine} gives each the same."
+        sheet.bridge("tensor_split", how)
+    elif config.tensor_split:
         sheet.leave("tensor_split", f"{engine} gives each of its boards the same share.")

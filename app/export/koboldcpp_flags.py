@@ -138,8 +138,8 @@ def say_room(sheet: KoboldSheet) -> None:
             "--parallelrequests computes several requests together; what context each has then is "
             "not known here, so the line does not say it.",
         )
-    sheet.bridge("kv_unified", "--contextsize: one slot owns the whole cache.")
-    sheet.bridge("ctx_total_tok", f"--contextsize: with one slot the pool is {said:,} tokens.")
+    sheet.leave("kv_unified", f"{ENGINE} has one slot, which owns the whole cache.")
+    sheet.leave("ctx_total_tok", f"With one slot the pool is its context: {said:,} tokens.")
 
 
 def say_load(sheet: KoboldSheet) -> None:
@@ -168,7 +168,7 @@ def say_load(sheet: KoboldSheet) -> None:
 def _cache_type(sheet: KoboldSheet) -> None:
     """One type; without flash attention it is that of the keys alone."""
     config = sheet.config
-    keys, flag = ("cache_type_k", "cache_type_v"), "--quantkv"
+    flag = "--quantkv"
     is_tiled = flash_attention(sheet.situation)
     if is_tiled is False:
         sheet.option("flash_attn", "--noflashattention")
@@ -177,18 +177,20 @@ def _cache_type(sheet: KoboldSheet) -> None:
     has_keys_alone = is_tiled is False and config.cache_type_v == "f16"
     counting_v = config.cache_type_k if has_keys_alone else config.cache_type_v
     wish = kv_wish(config.cache_type_k, counting_v)
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     name = _nearest(wish.finer.name)
     if is_tiled is False and not has_keys_alone:
-        how = f"{flag} f16: without flash attention values have no other format."
-        sheet.bridging_option(keys, how, flag, "f16")
-    elif name == wish.finer.name and wish.is_one:
-        sheet.option(keys, flag, name)
+        sheet.put(flag, "f16")
+        reason = f"{flag} f16: without flash attention values have no other format."
+        sheet.leave(("cache_type_k", "cache_type_v"), reason)
+    elif name == wish.finer.name:
+        sheet.option(wish.keys, flag, name)
     else:
         how = (
-            f"{flag} {name}: one type for keys and values, of {', '.join(_KV_TYPES)}; here it is "
-            f"the coarsest that is no coarser than {config.cache_type_k} and {config.cache_type_v}."
+            f"{flag} {name}: of {', '.join(_KV_TYPES)} the coarsest that is no coarser than "
+            f"{wish.finer.name}."
         )
-        sheet.bridging_option(keys, how, flag, name)
+        sheet.bridging_option(wish.keys, how, flag, name)
 
 
 def _nearest(name: str) -> str:

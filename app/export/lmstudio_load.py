@@ -65,14 +65,12 @@ def say_room(sheet: LmStudioSheet) -> None:
     sheet.load |= {
         "contextLength": pool,
         "maxParallelPredictions": config.slots,
-        "useUnifiedKvCache": True,
     }
-    if config.kv_unified:
-        sheet.say("kv_unified", "useUnifiedKvCache")
-    else:
-        sheet.bridge(
-            "kv_unified",
-            "useUnifiedKvCache: true, so that the pool holds what all slots together hold here.",
+    sheet.configure("kv_unified", "useUnifiedKvCache", config.kv_unified)
+    if not config.kv_unified:
+        sheet.notes.append(
+            "lms load has no word for a context of each slot's own: there all share one pool, "
+            "which holds as much. The file says it."
         )
 
 
@@ -204,9 +202,9 @@ def _boards(sheet: LmStudioSheet) -> None:
     config = sheet.config
     sheet.gpu["mainGpu"] = config.main_gpu
     sheet.say("main_gpu", "gpu.mainGpu")
+    strategy = "favorMainGpu" if config.split_mode == "none" else "evenly"
+    sheet.gpu["splitStrategy"] = strategy
     if config.split_mode in ("none", "layer"):
-        strategy = "favorMainGpu" if config.split_mode == "none" else "evenly"
-        sheet.gpu["splitStrategy"] = strategy
         sheet.bridge("split_mode", f"gpu.splitStrategy {strategy}: layers, not cuts of weights.")
     else:
         sheet.leave("split_mode", f"{ENGINE} splits a model by layers.")

@@ -145,7 +145,7 @@ def _room(sheet: OllamaSheet) -> None:
     sheet.parameter("ctx_per_slot_tok", "num_ctx", per_slot)
     sheet.variable("slots", "OLLAMA_NUM_PARALLEL", config.slots)
     total = per_slot * config.slots
-    sheet.bridge(
+    sheet.leave(
         "ctx_total_tok",
         f"num_ctx is for each slot and multiplied by OLLAMA_NUM_PARALLEL: {total:,} tokens.",
     )

@@ -54,11 +54,14 @@ def _split(sheet: OllamaSheet, boards: Boards) -> None:
         sheet.parameter("main_gpu", "main_gpu", sheet.config.main_gpu)
         return
     sheet.leave("main_gpu", "PARAMETER main_gpu would put the whole model onto that board.")
+    shares = f"{ENGINE} gives boards shares by what is free on them."
+    sheet.leave("tensor_split", shares)
     if mode != "layer":
         sheet.leave("split_mode", f"{ENGINE} splits a model by layers.")
     elif boards.count is not None and boards.count > 1:
         how = "OLLAMA_SCHED_SPREAD: every board gets layers, also where fewer would do."
         sheet.bridging_variable("split_mode", how, "OLLAMA_SCHED_SPREAD", 1)
+        if sheet.config.tensor_split and not sheet.config.devices:
+            sheet.bridge("tensor_split", f"OLLAMA_SCHED_SPREAD: every board. {shares}")
     else:
         sheet.say("split_mode", "by layers, over as many boards as it needs")
-    sheet.leave("tensor_split", f"{ENGINE} gives boards shares by what is free on them.")

@@ -45,13 +45,10 @@ def say_sampling(sheet: OllamaSheet) -> None:
             sheet.parameter(key, name, getattr(config, key))
         else:
             sheet.say(key, f"PARAMETER {name}, the same unless told")
-    if config.context_shift:
-        sheet.say("context_shift", "what it does unless a request says shift: false")
-    else:
-        sheet.leave(
-            "context_shift",
-            f"{ENGINE} makes room in a full context unless a request says shift: false.",
-        )
+    sheet.leave(
+        "context_shift",
+        f"{ENGINE} makes room in a full context unless a request says shift: false.",
+    )
     sheet.parameter("keep_tok", "num_keep", config.keep_tok)
     removed = f"{ENGINE} takes no such parameter any more."
     sheet.leave(("mirostat", "mirostat_lr", "mirostat_ent"), removed)
@@ -63,24 +60,24 @@ def say_sampling(sheet: OllamaSheet) -> None:
 def _cache_type(sheet: OllamaSheet) -> None:
     """One type for keys and values, and none but f16 without flash attention."""
     config = sheet.config
-    wish, keys = kv_wish(config.cache_type_k, config.cache_type_v), ("cache_type_k", "cache_type_v")
+    wish = kv_wish(config.cache_type_k, config.cache_type_v)
     is_tiled = flash_attention(sheet.situation)
-    if is_tiled is False and wish.is_quantised:
-        sheet.bridging_variable(
-            keys, f"{_KV} f16: {ENGINE} has no other cache without flash attention.", _KV, "f16"
-        )
+    sheet.leave(wish.outvoted, wish.why_outvoted)
+    name = _nearest(wish.finer.name)
+    if is_tiled is False and name != _KV_TYPES[0]:
+        sheet.variables[_KV] = _KV_TYPES[0]
+        reason = f"{_KV} f16: {ENGINE} has no other cache without flash attention."
+        sheet.leave(("cache_type_k", "cache_type_v"), reason)
+    elif name == wish.finer.name:
+        sheet.variable(wish.keys, _KV, name)
     else:
-        name = _nearest(wish.finer.name)
-        if name == wish.finer.name and wish.is_one:
-            sheet.variable(keys, _KV, name)
-        else:
-            how = (
-                f"{_KV} {name}: one type for keys and values, of f16, q8_0 and q4_0; here it is "
-                f"the coarsest that is no coarser than {config.cache_type_k} and {config.cache_type_v}."
-            )
-            sheet.bridging_variable(keys, how, _KV, name)
-        if is_tiled is None and name != "f16":
-            is_tiled = True  # it has no such cache without
+        how = (
+            f"{_KV} {name}: of f16, q8_0 and q4_0 the coarsest that is no coarser than "
+            f"{wish.finer.name}."
+        )
+        sheet.bridging_variable(wish.keys, how, _KV, name)
+    if is_tiled is None and name != _KV_TYPES[0]:
+        is_tiled = True  # it has no such cache without
     if is_tiled is None:
         sheet.say("flash_attn", "on where it is supported, unless told")
     else:
@@ -115,7 +112,7 @@ def _threads(sheet: OllamaSheet) -> None:
     else:
         sheet.parameter("threads", "num_thread", decode)
     if prefill == decode:
-        sheet.say("threads_batch", "PARAMETER num_thread")
+        sheet.say("threads_batch", "its own choice" if prefill is None else "PARAMETER num_thread")
     else:
         sheet.leave("threads_batch", "PARAMETER num_thread is for generating and for prompts.")
 

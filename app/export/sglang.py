@@ -22,7 +22,7 @@ from app.export.other_weights import (
     place_note,
 )
 from app.export.sheet import Sheet
-from app.export.unused_drafts import leave_unused_drafts, others_left_out
+from app.export.unused_drafts import DRAFT_CACHE_KEYS, leave_unused_drafts, others_left_out
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
@@ -76,7 +76,7 @@ def _room(sheet: Sheet) -> None:
     config = sheet.config
     sheet.flag("ctx_per_slot_tok", "--context-length", conversation_tok(sheet.situation))
     sheet.flag("slots", "--max-running-requests", config.slots)
-    sheet.bridge("kv_unified", shared_pool(ENGINE, sheet.situation))
+    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
     sheet.flag("ctx_total_tok", "--max-total-tokens", config.pool_tok)
     sheet.leave(
         "fit_margin_mib",
@@ -90,14 +90,15 @@ def _room(sheet: Sheet) -> None:
 def _cache_type(sheet: Sheet) -> None:
     config = sheet.config
     wish = kv_wish(config.cache_type_k, config.cache_type_v)
-    keys, flag = ("cache_type_k", "cache_type_v"), "--kv-cache-dtype"
+    flag = "--kv-cache-dtype"
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     if wish.is_quantised:
         how = fp8_in_place_of(wish, f"{flag} fp8_e4m3")
-        sheet.bridging_flag(keys, how, flag, "fp8_e4m3")
-    elif wish.finer.name == "bf16" and wish.is_one:
-        sheet.flag(keys, flag, "bf16")
+        sheet.bridging_flag(wish.keys, how, flag, "fp8_e4m3")
+    elif wish.finer.name == "bf16":
+        sheet.flag(wish.keys, flag, "bf16")
     else:
-        sheet.bridging_flag(keys, wide_in_place_of(wish, f"{flag} auto"), flag, "auto")
+        sheet.bridging_flag(wish.keys, wide_in_place_of(wish, f"{flag} auto"), flag, "auto")
 
 
 def _batches(sheet: Sheet) -> None:
@@ -229,12 +230,12 @@ def _by_model(sheet: Sheet, kind: str, others: str) -> None:
         sheet.flag("draft_n_max", "--speculative-num-steps", config.draft_n_max)
         sheet.words += ["--speculative-eagle-topk", "1"]
         sheet.words += ["--speculative-num-draft-tokens", str(config.draft_n_max + 1)]
-    wish = kv_wish(config.draft_cache_type_k, config.draft_cache_type_v)
+    wish = kv_wish(config.draft_cache_type_k, config.draft_cache_type_v, DRAFT_CACHE_KEYS)
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     dtype = "fp8_e4m3" if wish.is_quantised else "auto"
     word = f"--speculative-draft-kv-cache-dtype {dtype}"
     how = fp8_in_place_of(wish, word) if wish.is_quantised else wide_in_place_of(wish, word)
-    keys = ("draft_cache_type_k", "draft_cache_type_v")
-    sheet.bridging_flag(keys, how, "--speculative-draft-kv-cache-dtype", dtype)
+    sheet.bridging_flag(wish.keys, how, "--speculative-draft-kv-cache-dtype", dtype)
 
 
 # --- Sampling --------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def _room(sheet: Sheet) -> None:
     sheet.flag("batch_tok", "--max_num_tokens", config.batch_tok)
     # Without it a prompt longer than a step is refused.
     sheet.words.append("--enable_chunked_prefill")
-    sheet.bridge("kv_unified", shared_pool(ENGINE, sheet.situation))
+    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
     sheet.leave(
         "fit_margin_mib",
         "It is what is left free; --free_gpu_memory_fraction is the share for the KV cache of what "
@@ -119,15 +119,16 @@ def _cache(sheet: Sheet) -> dict[str, object]:
 def _cache_type(sheet: Sheet) -> str:
     config = sheet.config
     wish = kv_wish(config.cache_type_k, config.cache_type_v)
-    keys, word = ("cache_type_k", "cache_type_v"), f"{_CACHE}.dtype"
+    word = f"{_CACHE}.dtype"
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     if wish.is_quantised:
-        sheet.bridge(keys, fp8_in_place_of(wish, f"{word} fp8"))
+        sheet.bridge(wish.keys, fp8_in_place_of(wish, f"{word} fp8"))
         return "fp8"
     named = {"f32": "float32", "bf16": "bfloat16"}.get(wish.finer.name)
-    if named is None or not wish.is_one:
-        sheet.bridge(keys, wide_in_place_of(wish, f"{word} auto"))
+    if named is None:
+        sheet.bridge(wish.keys, wide_in_place_of(wish, f"{word} auto"))
         return "auto"
-    sheet.say(keys, word)
+    sheet.say(wish.keys, word)
     return named
 
 

@@ -10,6 +10,9 @@ from app.export.sheet import Sheet
 from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS
 
 
+DRAFT_CACHE_KEYS = ("draft_cache_type_k", "draft_cache_type_v")
+
+
 def leave_unused_drafts(sheet: Sheet, engine: str, kind: str) -> None:
     """Reasons for every setting of drafts that ``kind`` has no use and ``engine`` no word for.
 

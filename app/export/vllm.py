@@ -54,7 +54,7 @@ def _room(sheet: Sheet) -> None:
     config = sheet.config
     sheet.flag("ctx_per_slot_tok", "--max-model-len", conversation_tok(sheet.situation))
     sheet.flag("slots", "--max-num-seqs", config.slots)
-    sheet.bridge("kv_unified", shared_pool(ENGINE, sheet.situation))
+    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
     sheet.leave(
         "ctx_total_tok",
         f"{ENGINE} makes its pool as large as --gpu-memory-utilization allows and tells its size "
@@ -75,11 +75,12 @@ def _room(sheet: Sheet) -> None:
 def _cache_type(sheet: Sheet) -> None:
     config = sheet.config
     wish = kv_wish(config.cache_type_k, config.cache_type_v)
-    keys, flag = ("cache_type_k", "cache_type_v"), "--kv-cache-dtype"
+    flag = "--kv-cache-dtype"
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     if wish.is_quantised:
-        sheet.bridging_flag(keys, fp8_in_place_of(wish, f"{flag} fp8"), flag, "fp8")
-        return
-    sheet.bridging_flag(keys, wide_in_place_of(wish, f"{flag} auto"), flag, "auto")
+        sheet.bridging_flag(wish.keys, fp8_in_place_of(wish, f"{flag} fp8"), flag, "fp8")
+    else:
+        sheet.bridging_flag(wish.keys, wide_in_place_of(wish, f"{flag} auto"), flag, "auto")
 
 
 def _batches(sheet: Sheet) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from app.export.kv_numerics import fp8_in_place_of, kv_wish, wide_in_place_of
 from app.export.other_weights import DRAFT_PLACE, draft_reason
 from app.export.sheet import Sheet
-from app.export.unused_drafts import leave_unused_drafts, others_left_out
+from app.export.unused_drafts import DRAFT_CACHE_KEYS, leave_unused_drafts, others_left_out
 from engine_bridge.settings.spec_kinds import NGRAM_CACHE_TOK
 
 ENGINE = "vLLM"
@@ -83,11 +83,11 @@ def _by_model(sheet: Sheet, kind: str, others: str) -> dict[str, object]:
         sheet.notes.append(
             f"{DRAFT_PLACE} is the place of the draft model: its name on the hub or its folder."
         )
-    wish = kv_wish(config.draft_cache_type_k, config.draft_cache_type_v)
-    keys = ("draft_cache_type_k", "draft_cache_type_v")
+    wish = kv_wish(config.draft_cache_type_k, config.draft_cache_type_v, DRAFT_CACHE_KEYS)
+    sheet.leave(wish.outvoted, wish.why_outvoted)
     if wish.is_quantised:
         said["kv_cache_dtype"] = "fp8"
-        sheet.bridge(keys, fp8_in_place_of(wish, f"{FLAG} kv_cache_dtype fp8"))
+        sheet.bridge(wish.keys, fp8_in_place_of(wish, f"{FLAG} kv_cache_dtype fp8"))
     else:
-        sheet.bridge(keys, wide_in_place_of(wish, f"{FLAG} without kv_cache_dtype"))
+        sheet.bridge(wish.keys, wide_in_place_of(wish, f"{FLAG} without kv_cache_dtype"))
     return said

@@ -55,7 +55,7 @@ def test_that_a_context_stays_within_what_it_takes() -> None:
         ("q8_0", "q8_0", "on", "q8_0", Manner.SAID),
         ("q5_1", "q5_1", "auto", "q5_1", Manner.SAID),
         ("q4_1", "q4_1", "on", "q5_1", Manner.TRANSLATED),
-        ("q8_0", "f16", "on", "f16", Manner.TRANSLATED),
+        ("q8_0", "f16", "on", "f16", Manner.NOT_CARRIED),
         # Without flash attention the one type is that of the keys.
         ("q8_0", "f16", "off", "q8_0", Manner.SAID),
     ],

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from app.export import lmstudio
-from app.export.carried import Manner
 from app.export.dialect import Export
 from app.export.engine_words import engine_words
 from engine_bridge.model_facts import ModelFacts
@@ -38,25 +37,25 @@ def test_that_a_key_is_asked_for_in_place_of_a_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "pool", "slots", "manner"),
+    ("values", "pool", "slots"),
     [
-        ({"ctx_per_slot_tok": 4096, "slots": 4}, 16384, 4, Manner.TRANSLATED),
+        ({"ctx_per_slot_tok": 4096, "slots": 4}, 16384, 4),
         (
             {"ctx_per_slot_tok": 8192, "slots": 4, "kv_unified": True, "ctx_total_tok": 12288},
-            12288, 4, Manner.SAID,
+            12288,
+            4,
         ),
-        ({"ctx_per_slot_tok": 4096, "slots": 1}, 4096, 1, Manner.TRANSLATED),
+        ({"ctx_per_slot_tok": 4096, "slots": 1}, 4096, 1),
     ],
-)  # fmt: skip
-def test_that_the_context_is_the_pool(
-    values: dict[str, object], pool: int, slots: int, manner: Manner
-) -> None:
+)
+def test_that_the_context_is_the_pool(values: dict[str, object], pool: int, slots: int) -> None:
     flags, load = _flags(values), _load(values)
     assert flags["--context-length"] == [str(pool)]
     assert flags["--parallel"] == [str(slots)]
     assert (load["contextLength"], load["maxParallelPredictions"]) == (pool, slots)
-    assert load["useUnifiedKvCache"] is True
-    assert _export(values).carried["kv_unified"].manner is manner
+    is_shared = "kv_unified" in values
+    assert load["useUnifiedKvCache"] is is_shared
+    assert any("one pool" in note for note in _export(values).notes) != is_shared
 
 
 @pytest.mark.parametrize(

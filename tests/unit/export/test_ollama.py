@@ -76,28 +76,27 @@ def test_that_more_than_the_model_was_trained_for_is_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_k", "type_v", "flash", "said", "tiled"),
+    ("type_k", "type_v", "flash", "said", "tiled", "manner"),
     [
-        ("f16", "f16", "auto", "f16", None),
-        ("q8_0", "q8_0", "auto", "q8_0", "1"),
-        ("q4_0", "q4_0", "on", "q4_0", "1"),
-        ("q8_0", "q4_0", "on", "q8_0", "1"),
-        ("q4_0", "f16", "on", "f16", "1"),
-        ("q5_1", "q5_1", "on", "q8_0", "1"),
-        ("iq4_nl", "iq4_nl", "on", "q4_0", "1"),
-        ("f32", "f32", "off", "f16", "0"),
+        ("f16", "f16", "auto", "f16", None, Manner.SAID),
+        ("q8_0", "q8_0", "auto", "q8_0", "1", Manner.SAID),
+        ("q4_0", "q4_0", "on", "q4_0", "1", Manner.SAID),
+        ("q8_0", "q4_0", "on", "q8_0", "1", Manner.SAID),
+        ("q4_0", "f16", "on", "f16", "1", Manner.NOT_CARRIED),
+        ("q5_1", "q5_1", "on", "q8_0", "1", Manner.TRANSLATED),
+        ("iq4_nl", "iq4_nl", "on", "q4_0", "1", Manner.TRANSLATED),
+        ("f32", "f32", "off", "f16", "0", Manner.TRANSLATED),
         # Without flash attention llama.cpp quantises keys alone; Ollama nothing.
-        ("q8_0", "f16", "off", "f16", "0"),
+        ("q8_0", "f16", "off", "f16", "0", Manner.NOT_CARRIED),
+        ("q8_0", "q8_0", "off", "f16", "0", Manner.NOT_CARRIED),
     ],
 )
 def test_that_one_variable_says_both_types(
-    type_k: str, type_v: str, flash: str, said: str, tiled: str | None
+    type_k: str, type_v: str, flash: str, said: str, tiled: str | None, manner: Manner
 ) -> None:
     values: dict[str, object] = {"cache_type_k": type_k, "cache_type_v": type_v, "flash_attn": flash}
     assert _variables(values)["OLLAMA_KV_CACHE_TYPE"] == said
     assert _variables(values).get("OLLAMA_FLASH_ATTENTION") == tiled
-    is_same = type_k == type_v == said
-    manner = Manner.SAID if is_same else Manner.TRANSLATED
     assert _export(values).carried["cache_type_k"].manner is manner
 
 
