@@ -6,7 +6,7 @@ Knows the shell; must not know any program's flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.importing.call import (
@@ -22,6 +22,7 @@ from app.importing.posix_lexer import tokens_of
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
 
+_PUT_IN = re.compile(r"\$\{?(\w+)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
 # Words of the shell's own grammar, which stand before a command.
@@ -39,6 +40,7 @@ _TYPOGRAPHIC = "typographic: a long dash is read as the hyphens that a flag begi
 _HOME = "home_path: ~ in {word} is not expanded there by the shell; write the full path"
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
 _SHOWN_CHARACTERS = 80
+_MOST_HELD = 200
 
 
 @dataclass
@@ -51,6 +53,7 @@ class _Simple:
         targets: Files that redirections name.
         documents: Here-documents.
         ends: The operator behind it.
+        is_one_flag: Whether the last line of it is a flag alone.
     """
 
     words: list[list[Piece]] = field(default_factory=list)
@@ -90,7 +93,7 @@ def read_words(text: str) -> Call:
     tokens, problems = tokens_of(text)
     variables = Variables()
     words = [word for token in tokens for word in _plain_words(token, variables)]
-    found = once([*problems, *variables.take_problems()])
+    found = once([*problems, *variables.take_problems().values()])
     return Call(tuple(words), problems=found)
 
 
@@ -162,6 +165,7 @@ class _Reading:
         self._calls: list[Call] = []
         self._documents: list[Document] = []
         self._problems = problems
+        self._held: dict[str, str] = {}
         self._folder = ""
 
     def joined(self, simples: Iterator[_Simple]) -> Iterator[_Simple]:
@@ -215,9 +219,10 @@ class _Reading:
 
     def _without_keywords(self, simple: _Simple) -> list[list[Piece]]:
         words = simple.words
-        while words and len(words[0]) == 1 and _bare(words[0]) in _KEYWORDS:
-            words = words[1:]
-        return words
+        first = 0
+        while first < len(words) and len(words[first]) == 1 and _bare(words[first]) in _KEYWORDS:
+            first += 1
+        return words[first:]
 
     def _array_of(self, simple: _Simple, word: list[Piece]) -> list[list[Piece]] | None:
         return next(
@@ -236,11 +241,27 @@ class _Reading:
             values = tuple(word for item in array for word in self._variables.words(item))
             before = self._variables.arrays.get(name, ()) if adds else ()
             self._variables.set_array(name, before + values)
+            self._hold(name)
             return name
         rest = [Piece(pieces[0].text[match.end() :]), *pieces[1:]]
         text = self._variables.text(rest)
+        self._hold(name)
         env[name] = self._variables.scalars.get(name, "") + text if adds else text
         return name
+
+    def _hold(self, name: str) -> None:
+        """What a value lacks matters where the value is used; adding to itself lacks nothing."""
+        itself = re.compile(rf"\$\{{?{name}\b")
+        for about, problem in self._variables.take_problems().items():
+            put_in = _PUT_IN.match(about)
+            is_itself = put_in is not None and put_in.group(1) == name
+            if not is_itself and len(self._held) < _MOST_HELD:
+                self._held[about] = problem
+
+    def _of_values(self, texts: Iterable[str]) -> list[str]:
+        """The problems of values that stand in ``texts``."""
+        whole = "\0".join(texts) if self._held else ""
+        return [problem for about, problem in self._held.items() if about in whole]
 
     def _declare(self, command: str, simple: _Simple, words: list[list[Piece]]) -> None:
         """``export``, ``declare -x``; ``setenv`` of csh and ``set -x`` of fish."""
@@ -290,11 +311,12 @@ class _Reading:
         if not words or len(self._calls) >= MOST_CALLS:
             return
         used = set(self._variables.used)
-        problems = [*self._variables.take_problems()]
+        whole = kept_env(self._variables.env(), used) | env
+        problems = [*self._variables.take_problems().values()]
+        problems += self._of_values([*words, *whole.values()])
         if self._folder and any(map(is_relative_file, words)):
             problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
-        whole = kept_env(self._variables.env(), used) | env
-        self._calls.append(Call(tuple(words), whole, "", self._folder, tuple(problems)))
+        self._calls.append(Call(tuple(words), whole, "", self._folder, once(problems)))
 
     def _straight(self, word: str) -> str:
         """The word with hyphens where a word processor made a dash of them."""
@@ -310,7 +332,8 @@ class _Reading:
             is_kept = pieces[0].is_quoted and word.startswith("~/")
             is_in_flag = word.startswith("-") and "=~/" in word
             if is_kept or is_in_flag:
-                self._variables.problems.append(_HOME.format(word=word[:_SHOWN_CHARACTERS]))
+                said = _HOME.format(word=word[:_SHOWN_CHARACTERS])
+                self._variables.problems[said] = said
 
     def _take_documents(self, simple: _Simple) -> None:
         for number, body in enumerate(simple.documents):
@@ -332,10 +355,11 @@ class _Reading:
                 for name, value in self._variables.scalars.items()
                 if name not in self._known
             }
-        problems = once([*self._problems, *self._variables.take_problems()])
-        return Script(
-            tuple(self._calls), kept_env(env, used), problems, tuple(self._documents)
-        )
+        env = kept_env(env, used)
+        problems = [*self._problems]
+        if not self._calls:
+            problems += self._of_values(env.values())
+        return Script(tuple(self._calls), env, once(problems), tuple(self._documents))
 
 
 def _is_assignment(simple: _Simple) -> bool:

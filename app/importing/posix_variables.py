@@ -24,14 +24,14 @@ class Variables:
         arrays: Those of arrays.
         exported: Names that programs find in their environment.
         used: Names that were put in somewhere.
-        problems: ``code: sentence``, since they were last taken.
+        problems: ``code: sentence`` by what they are about, since they were last taken.
     """
 
     scalars: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, tuple[str, ...]] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
 
     def words(self, pieces: Sequence[Piece]) -> list[str]:
         """One word of the text as the words that the shell makes of it."""
@@ -61,10 +61,9 @@ class Variables:
         """What programs find in their environment by what the text says."""
         return {name: self.scalars[name] for name in self.scalars if name in self.exported}
 
-    def take_problems(self) -> tuple[str, ...]:
-        """The problems since they were last taken."""
-        taken = tuple(dict.fromkeys(self.problems))
-        self.problems.clear()
+    def take_problems(self) -> dict[str, str]:
+        """The problems since they were last taken, by what they are about."""
+        taken, self.problems = self.problems, {}
         return taken
 
     def _fields(self, piece: Piece) -> list[str]:
@@ -118,12 +117,10 @@ class Variables:
 
     def _unresolved(self, piece: Piece) -> str:
         shown = piece.text if len(piece.text) <= _SHOWN_CHARACTERS else f"{piece.text[:59]}…"
+        why = "has no value in this text"
         if piece.name == "command":
-            self.problems.append(
-                f"unresolved_variable: {shown} is what a command prints; nothing is executed here"
-            )
-        else:
-            self.problems.append(f"unresolved_variable: {shown} has no value in this text")
+            why = "is what a command prints; nothing is executed here"
+        self.problems[piece.text] = f"unresolved_variable: {shown} {why}"
         return piece.text
 
 

@@ -55,6 +55,7 @@ _SPLIT_TEXT = (
 )
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
 _SHOWN_CHARACTERS = 80
+_MOST_HELD = 200
 _Value = tuple[str, ...]
 
 
@@ -149,6 +150,8 @@ class _Reading:
         self._env: dict[str, str] = {}
         self._used: set[str] = set()
         self._unresolved: list[str] = []
+        # Of values, by how it was written: what a value lacks matters where it is used.
+        self._held: dict[str, str] = {}
         self._calls: list[Call] = []
         self._folder = ""
 
@@ -205,6 +208,7 @@ class _Reading:
             return
         is_array = any(isinstance(item, list) or _operator(item) == "," for item in items)
         values = tuple(self._words(items))
+        self._unresolved.clear()
         if not is_array:
             # A text, put together of several by "+".
             values = ("".join(word for word in values if len(values) == 1 or word != "+"),)
@@ -264,7 +268,10 @@ class _Reading:
         shown = piece.text[:_SHOWN_CHARACTERS]
         is_worked_out = piece.operator == "?"
         why = "is worked out by PowerShell" if is_worked_out else "has no value in this text"
-        self._unresolved.append(f"unresolved_variable: {shown} {why}")
+        problem = f"unresolved_variable: {shown} {why}"
+        self._unresolved.append(problem)
+        if len(self._held) < _MOST_HELD:
+            self._held[piece.text] = problem
         return piece.text
 
     # --- calls --------------------------------------------------------------------------------
@@ -280,6 +287,8 @@ class _Reading:
             return
         problems = [*self._unresolved]
         self._unresolved.clear()
+        whole = "\0".join(words) if self._held else ""
+        problems += [problem for about, problem in self._held.items() if about in whole]
         problems += [
             _LOST_QUOTES.format(word=word[:_SHOWN_CHARACTERS])
             for word in written[1:]

@@ -22,6 +22,7 @@ from app.importing.wrappers import inner
 
 # A shell in a shell in a container: texts that go deeper are made to, not written.
 _DEEPEST = 6
+_MOST_WRAPPERS = 12
 _POSIX_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
 _POWERSHELLS = frozenset({"powershell", "pwsh"})
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$|py$")
@@ -41,7 +42,7 @@ def unwrapped(call: Call, kind: str, depth: int = 0) -> tuple[Invocation, ...]:
     """What ``call`` starts in the end: mostly one program, several where it starts a shell."""
     words, env, notes = list(call.words), dict(call.env), list(call.notes)
     context = _Context(kind, depth)
-    while words:
+    for _ in range(_MOST_WRAPPERS):
         found = inner(words)
         if found is None:
             break

@@ -102,6 +102,13 @@ def test_that_what_nobody_knows_stays_as_written_and_is_said() -> None:
     assert [name in text for name, text in zip(["MODELS", "nproc", "N"], said, strict=True)]
 
 
+def test_that_what_a_value_lacks_is_said_where_it_is_used() -> None:
+    found = one("export PATH=/cuda/bin:$PATH\nD=$HOME/models\nE=$OTHER\nllama-server -m $D/a.gguf")
+    assert found.words == ("-m", "$HOME/models/a.gguf")
+    (problem,) = found.problems
+    assert "$HOME" in problem
+
+
 def test_that_arguments_of_a_script_are_no_words() -> None:
     found = one('exec llama-server -m a.gguf "$@"')
     assert found.words == ("-m", "a.gguf")
