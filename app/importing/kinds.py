@@ -67,6 +67,10 @@ _DOCKER_LINE = re.compile(
     r"^[ \t]*(?:ENTRYPOINT|CMD|RUN|COPY|WORKDIR|EXPOSE|ENV|ARG|VOLUME)[ \t]+\S", _M
 )
 _YAML_KEY = re.compile(r"^[ \t]*(?:- )?[\w.\"'/*&-][\w.\"'/ :*&-]{0,80}:(?:[ \t]|$)", _M)
+_FIRST_KEY = re.compile(
+    r"[ \t]*(?:- )?(\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)[ \t]*:(?:[ \t]|$)"
+)
+_COMMAND_KEYS = frozenset({"cmd", "command", "args", "entrypoint", "environment", "env"})
 _YAML_ITEM = re.compile(r"^[ \t]*- \S", _M)
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
 _ENV_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?[A-Za-z_]\w*=")
@@ -219,13 +223,13 @@ def _is_yaml(text: str) -> bool:
     first = lines[0] if lines else ""
     if first.strip() == "---":
         return True
-    is_key = re.match(r"[ \t]*(?:- )?(\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)[ \t]*:(?:[ \t]|$)", first)
+    is_key = _FIRST_KEY.match(first)
     if is_key:
         rest = first[is_key.end() :].strip()
         # A sentence may have a colon too; a key has nothing, or a short value, behind it.
         is_short = len(rest.split()) < 2 or rest[:1] in "|>&\"'[{$"
         is_more = len(lines) > 1 and _YAML_KEY.match(lines[1]) is not None
-        return is_short or is_more
+        return is_short or is_more or is_key.group(1) in _COMMAND_KEYS
     items = [line for line in lines if _YAML_ITEM.match(line)]
     is_flags = any(re.match(r"[ \t]*- [\"']?-", line) for line in lines)
     return bool(items) and len(items) == len(lines) and is_flags

@@ -23,6 +23,7 @@ _COMMENT = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
 # Macros that hold each other multiply; no command is longer than this.
 _LONGEST_CHARACTERS = 50_000
 _DEEPEST = 20
+_MOST_MODELS = 200
 _OWN = {"PORT": "a free port", "MODEL_ID": "the model's name", "PID": "the number of the process"}
 
 
@@ -33,14 +34,12 @@ def models_in(document: Node) -> tuple[Invocation, ...]:
         TextError: If its macros multiply without bounds.
     """
     found: list[Invocation] = []
+    macros: dict[str, str] = {}
     for path, mapping in mappings_in(document):
-        models = mapping.get("models")
-        if not isinstance(models, dict) or (path and path[-1] == "groups"):
-            continue
-        macros = _macros(mapping.get("macros"))
-        for name, model in models.items():
-            if isinstance(model, dict) and "cmd" in model:
-                found += _model(name, model, macros)
+        if "cmd" not in mapping:
+            macros |= _macros(mapping.get("macros"))
+        elif len(found) < _MOST_MODELS:
+            found += _model(path[-1] if path else "", mapping, macros)
     return tuple(found)
 
 
@@ -87,15 +86,15 @@ def _words(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _put_in(text: str, macros: Mapping[str, str]) -> str:
     """``text`` with macros, in quotes too, and with macros that they hold."""
     for _ in range(_DEEPEST):
-        replaced = _MACRO.sub(lambda match: macros.get(match.group(1), match.group()), text)
-        if replaced == text:
+        names = _MACRO.findall(text)
+        if not any(name in macros for name in names):
             break
-        text = replaced
-        if len(text) > _LONGEST_CHARACTERS:
+        if len(text) + sum(len(macros.get(name, "")) for name in names) > _LONGEST_CHARACTERS:
             raise TextError(
                 f"The macros of this file make commands of more than {_LONGEST_CHARACTERS:,} "
                 "characters, which no engine takes. Paste the command of one model."
             )
+        text = _MACRO.sub(lambda match: macros.get(match.group(1), match.group()), text)
     return text
 
 

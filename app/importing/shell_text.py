@@ -5,7 +5,6 @@ Knows what terminals, logs and people put around commands; must not know what co
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from itertools import pairwise
 
 from app.importing.call import once
 from app.importing.docker_run_reader import is_docker
+from app.importing.log_reader import LOG, command_in_log, list_in_line
 from app.importing.programs import base_name, family, is_call
 from app.importing.wrappers import inner
 
@@ -34,9 +34,7 @@ _PROMPTS = (
 )
 _ENVIRONMENT = re.compile(r"[ \t]{0,8}\([\w.-]{1,40}\)[ \t]+")
 _SECOND_PROMPT = re.compile(r"[ \t]{0,8}>{1,2}[ \t]")
-_LOGGED_WORD = re.compile(r"^[^\n]{0,160}?\bload:[ \t]{2,}(\S[^\n]*)$", re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
-_LOG_STARTS = re.compile(r"instance with (?:args|arguments|command)")
 _CONTINUED = re.compile(r"[\\^`][ \t]*$")
 _FLAG = re.compile(r"\s*(?:--?|[–—])[A-Za-z]")
 _ASSIGNMENT = re.compile(
@@ -55,9 +53,7 @@ _ANY_SCRIPT = re.compile(
 )
 _SPAN = re.compile(r"`([^`\n]+)`")
 _BEFORE_NAMES = "\"'`(=["
-_LONGEST_LIST = 20_000
 _MOST_WORDS = 400
-LOG = "log_paste: the words were taken out of the lines of a log; it may be cut off"
 AROUND = "log_paste: the command was taken out of a line that has other text around it"
 
 
@@ -80,7 +76,7 @@ class ShellText:
 
 def commands_in(text: str) -> ShellText:
     """The commands that stand in ``text``."""
-    logged = _logged(text)
+    logged = command_in_log(text)
     if logged:
         return ShellText(logged, "posix", (LOG,))
     bare, shell, prompts = _without_prompts(text.split("\n"))
@@ -91,20 +87,6 @@ def commands_in(text: str) -> ShellText:
     if not kept:
         return ShellText("\n".join(bare), shell, problems, notes)
     return ShellText("\n".join(kept), shell, once([*problems, *more]), notes)
-
-
-def _logged(text: str) -> str:
-    """The words of a router's log, which prints one a line; each start is a line."""
-    if len(_LOGGED_WORD.findall(text)) < 2:
-        return ""
-    starts: list[list[str]] = [[]]
-    for line in text.split("\n"):
-        match = _LOGGED_WORD.match(line)
-        if _LOG_STARTS.search(line):
-            starts.append([])
-        elif match:
-            starts[-1].append(match.group(1).strip())
-    return "\n".join(shlex.join(words) for words in starts if words)
 
 
 # --- prompts --------------------------------------------------------------------------------
@@ -221,8 +203,8 @@ def _calls_inside(line: str) -> list[str]:
     spans = [span for span in _SPAN.findall(line) if begins_call(span) or _FLAG.match(span)]
     if any(begins_call(span) for span in spans):
         return spans
-    listed = _listed(line)
-    if listed:
+    listed = shlex.join(list_in_line(line))
+    if begins_call(listed):
         return [listed]
     at = 0
     words = line.split()
@@ -244,19 +226,3 @@ def _up_to_quote(line: str, start: int) -> str:
         return line[start:]
     end = re.compile(rf"(?<!\\){before}").search(line, start)
     return line[start : end.start() if end else len(line)].replace(f"\\{before}", before)
-
-
-def _listed(line: str) -> str:
-    """A list of words as programs print it: ``['vllm', 'serve', …]``."""
-    start = max(line.find("['"), line.find('["'))
-    text = line[start : line.rfind("]") + 1]
-    if start < 0 or not text or len(text) > _LONGEST_LIST:
-        return ""
-    try:
-        words = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return ""
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        return ""
-    joined = shlex.join(words)
-    return joined if begins_call(joined) else ""

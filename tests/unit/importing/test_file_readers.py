@@ -86,6 +86,11 @@ def test_that_each_model_is_a_call() -> None:
     assert [(each.title, each.words) for each in found] == [("a", ("-m", "a")), ("b", ("-m", "b"))]
 
 
+def test_that_one_model_of_llama_swap_is_read() -> None:
+    found = one("\"a-b\":\n  cmd: |\n    llama-server\n    -m x\n  ttl: 5\n")
+    assert (found.kind, found.title, found.words) == ("llama-swap", "a-b", ("-m", "x"))
+
+
 def test_that_docker_in_llama_swap_is_read() -> None:
     found = one("models:\n  a:\n    cmd: docker run --rm vllm/vllm-openai --model x\n")
     assert (found.program, found.words) == ("vllm", ("serve", "--model", "x"))

@@ -151,6 +151,19 @@ def test_that_a_log_with_a_word_a_line_is_read() -> None:
     assert codes(found) == {"log_paste"}
 
 
+def test_that_settings_in_a_log_of_vllm_are_words() -> None:
+    found = one(
+        "INFO 05-23 api_server.py:9] non-default args: {'model': 'a/b', 'max_model_len': 4096, "
+        "'enable_prefix_caching': False, 'x': None, 'speculative_config': {'method': 'mtp'}}\n"
+    )
+    assert (found.program, found.words) == (
+        "vllm",
+        ("serve", "--model", "a/b", "--max-model-len", "4096", "--no-enable-prefix-caching",
+         "--speculative-config", '{"method": "mtp"}'),
+    )  # fmt: skip
+    assert codes(found) == {"log_paste"}
+
+
 def test_that_two_starts_in_a_log_are_two() -> None:
     part = "x load: spawning server instance with args:\nx load:   llama-server\nx load:   -m\n"
     found = read(f"{part}x load:   a.gguf\n{part}x load:   b.gguf\n")
