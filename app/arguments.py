@@ -25,6 +25,7 @@ from app.experiments import (
     cli_tune,
     cli_users,
 )
+from app.importing import cli_import
 from app.plain_output import printable
 from app.quoting import Shell, own_shell
 from engine_bridge.typed_text import quoted, whole_number, without_long_words
@@ -46,6 +47,7 @@ COMMANDS = (
     "probe",
     "users",
     "tune",
+    "import",
 )
 # Each adds its own parser.
 _EXPERIMENTS = (
@@ -136,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for experiment in _EXPERIMENTS:
         experiment.add_parser(commands)
+    cli_import.add_parser(commands)
     return parser
 
 

@@ -24,6 +24,7 @@ from app.experiments import (
     cli_users,
 )
 from app.export.targets import TARGETS
+from app.importing import cli_import
 from app.json_output import tell_error, write_json
 from app.plain_output import is_of_stream, prepare_streams, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
@@ -210,6 +211,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "probe": cli_probe.run,
     "users": cli_users.run,
     "tune": cli_tune.run,
+    "import": cli_import.run,
 }
 
 
