@@ -6,6 +6,7 @@ The window is one view of it; a test or a bench can be another.
 from __future__ import annotations
 
 import time
+from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -32,6 +33,13 @@ from engine_bridge.settings.config import EngineConfig
 
 # Memory of other programs changes slowly, and reading it can take 10 ms.
 _HARDWARE_PERIOD_S = 1.0
+
+
+class Keeper(Protocol):
+    """Keeps something of the user's in files."""
+
+    def close(self) -> str:
+        """Save what is not saved yet; a sentence if it could not be, else nothing."""
 
 
 class Desk(QObject):
@@ -92,6 +100,7 @@ class Desk(QObject):
         self.accepted_tok = 0
         self._is_open = self._is_closed = False
         self.unsaved: tuple[str, ...] = ()
+        self._more_keepers: list[Keeper] = []
         self.session.applied_changed.connect(self._on_applied_changed)
         self.session.plan_changed.connect(self._on_plan_changed)
         self.session.work_changed.connect(lambda work: self.meters.note_work(bool(work)))
@@ -115,11 +124,15 @@ class Desk(QObject):
         self._hardware_timer.start()
         self.client.start()
 
+    def add_keeper(self, keeper: Keeper) -> None:
+        """Let ``keeper`` save what it has when the desk closes."""
+        self._more_keepers.append(keeper)
+
     def close(self) -> None:
         """End the engine process and the gauges and save what is new.
 
-        Waits at most about three seconds for the engine and two each for conversations and
-        settings where the disk does not answer; ``unsaved`` tells what could not be saved.
+        Waits at most about three seconds for the engine and two each for conversations, settings
+        and profiles where the disk does not answer; ``unsaved`` tells what could not be saved.
         """
         if self._is_closed:
             return
@@ -129,7 +142,7 @@ class Desk(QObject):
         self._sampler.stop()
         # Before the engine ends: its end is no news about an answer that was under way.
         self.chats.end_all()
-        keepers = (self.keeping, self.kept)
+        keepers: list[Keeper | None] = [self.keeping, self.kept, *self._more_keepers]
         sentences = [keeper.close() for keeper in keepers if keeper is not None]
         self.unsaved = tuple(filter(None, sentences))
         self.measurements.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from app.experiment_offers import difference_words
+from app.put_in_force import PutInForce
 from app.result_settings import is_measured
 from app.session import Session
 from engine_bridge.gguf_window import shown_name
@@ -36,10 +37,9 @@ class ExperimentApply(QObject):
         self._session = session
         self._before: EngineConfig | None = None
         self._after: EngineConfig | None = None
-        self._is_waiting = False
+        self._in_force = PutInForce(session, self)
         self._applying = ""  # what is told again once it has happened
         self._can_undo = False
-        session.work_changed.connect(self._on_work_changed)
         session.settings_applied.connect(self._on_settings_applied)
         session.refused.connect(self._on_refused)
 
@@ -103,7 +103,7 @@ class ExperimentApply(QObject):
             session.undo()
         else:
             session.want({key: getattr(before, key) for key in _KEYS})
-        self._put_in_force()
+        self._in_force.apply()
         self.told.emit("The settings of before are in force again.", False)
 
     def _apply(self, target: EngineConfig, running: EngineConfig, model_path: str) -> None:
@@ -122,7 +122,7 @@ class ExperimentApply(QObject):
                 can_undo,
             )
             return
-        self._put_in_force()
+        self._in_force.apply()
         if session.cost() is None and not session.work:
             self.told.emit(f"Applied: {words}.", can_undo)
             return
@@ -131,12 +131,6 @@ class ExperimentApply(QObject):
             return
         self._applying, self._can_undo = words, can_undo
         self.told.emit(f"Applying: {words}.", can_undo)
-
-    def _put_in_force(self) -> None:
-        """Apply all that is wanted: now, or once what costs nothing has gone its own way."""
-        self._is_waiting = bool(self._session.work)
-        if not self._is_waiting:
-            self._session.apply()
 
     def _on_settings_applied(self, _keys: object) -> None:
         """Say so once all of it is in force, and not a part that cost nothing."""
@@ -151,12 +145,6 @@ class ExperimentApply(QObject):
         if self._applying:
             self._applying = ""
             self.told.emit(f"Not applied: {refused.problem.message}", self._can_undo)
-
-    def _on_work_changed(self, work: str) -> None:
-        if self._is_waiting and not work:
-            self._is_waiting = False
-            # The session is in the middle of telling everybody.
-            QTimer.singleShot(0, self, self._session.apply)
 
 
 def _whole(values: Mapping[str, object]) -> dict[str, object]:

@@ -189,6 +189,24 @@ class KeptSettings(QObject):
     def command_target(self, value: str) -> None:
         self._set("command_target", value)
 
+    @property
+    def server_program(self) -> str:
+        """File of the llama-server that was chosen for trials; empty for the one of ``PATH``."""
+        return str(self._get("server_program"))
+
+    @server_program.setter
+    def server_program(self, value: str) -> None:
+        self._set("server_program", value)
+
+    @property
+    def profile(self) -> str:
+        """Id of the profile that was chosen last; empty for none."""
+        return str(self._get("profile"))
+
+    @profile.setter
+    def profile(self, value: str) -> None:
+        self._set("profile", value)
+
     def note_model(self, path: str) -> None:
         """``path`` runs now: it comes first among the recent models."""
         others = [model for model in self.recent_models if model != path]

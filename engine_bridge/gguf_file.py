@@ -17,6 +17,7 @@ from engine_bridge.draft_kind import PLAIN, draft_kind_of, guessing_layers_of
 from engine_bridge.gguf_harm import refuse_what_harms
 from engine_bridge.gguf_header import Header, TensorFacts, read_header
 from engine_bridge.gguf_kv import attention_shape
+from engine_bridge.gguf_sampling import sampling_in
 from engine_bridge.gguf_types import FILE_TYPES
 from engine_bridge.gguf_window import GgufError, shown_name
 from engine_bridge.metrics.bandwidth import WeightReads
@@ -361,6 +362,7 @@ def _facts(header: Header, tensors: tuple[TensorFacts, ...], file_bytes: int) ->
         draft_kind=draft_kind_of(arch, blocks, names),
         chat_template=header.text("tokenizer.chat_template"),
         recommends_sampling=any(key.startswith("general.sampling.") for key in header.values),
+        sampling=sampling_in(header.values),
         bytes_per_token_f16=attention.bytes_per_token_f16,
         window_k_values=sum(row.layers * row.k_values for row in attention.windowed),
         window_v_values=sum(row.layers * row.v_values for row in attention.windowed),

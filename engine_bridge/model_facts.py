@@ -40,6 +40,8 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         chat_template: The template's source, or the empty string for a base model.
         recommends_sampling: Whether the file brings sampling values (``general.sampling.*``), which
             llama-server takes for those its command line does not say.
+        sampling: Those values as texts, by what stands behind ``general.sampling.``; see
+            ``gguf_sampling``.
         bytes_per_token_f16: KV bytes per token over all layers at f16, windows ignored.
         window_k_values: Values of the keys of one token, over the windowed layers.
         window_v_values: Values of the values of one token, over those layers.
@@ -71,6 +73,7 @@ class ModelFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_kind: str = "draft-simple"
     chat_template: str = ""
     recommends_sampling: bool = False
+    sampling: tuple[tuple[str, str], ...] = ()
     bytes_per_token_f16: int = 0
     window_k_values: int = 0
     window_v_values: int = 0

@@ -18,6 +18,7 @@ class Folders:
         logs: Diagnostics files and the log of the last runs.
         measurements: What runs took, one file for each model on each machine.
         history: The experiments, one database.
+        profiles: Named settings, a file each.
     """
 
     settings: Path
@@ -25,6 +26,7 @@ class Folders:
     logs: Path
     measurements: Path
     history: Path
+    profiles: Path
 
 
 def own_folders() -> Folders:
@@ -37,4 +39,5 @@ def own_folders() -> Folders:
         dirs.user_log_path,
         data / "measurements",
         data / "history",
+        data / "profiles",
     )

@@ -84,6 +84,8 @@ KEPT: dict[str, KeptValue] = {
     "boards_told": KeptValue([], _texts),
     "command_shell": KeptValue("", _choice("", *SHELLS)),
     "command_target": KeptValue("", _text),
+    "server_program": KeptValue("", _text),
+    "profile": KeptValue("", _text),
 }
 
 
