@@ -31,7 +31,11 @@ from app.quoting import Shell, own_shell
 from engine_bridge.typed_text import quoted, whole_number, without_long_words
 
 # The first one is what the window shows unasked.
-TARGET_NAMES = ("llama serve", "llama-server")
+TARGET_NAMES = (
+    "llama serve", "llama-server", "llama-bench", "llama-preset", "llama-swap", "docker-run",
+    "docker-compose", "systemd", "llama-cpp-python", "ollama", "vllm", "sglang", "tensorrt-llm",
+    "lmstudio", "koboldcpp",
+)  # fmt: skip
 _DEFAULT_TARGET = "llama-server"
 COMMANDS = (
     "plan",
@@ -120,6 +124,9 @@ def _parser() -> argparse.ArgumentParser:
         help="who will read the line (%(default)s by default)",
     )
     export.add_argument("--lines", action="store_true", help="a line for each flag")
+    export.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write the files there, over none that is there"
+    )
     export.add_argument("--json", action="store_true", help="print one JSON object")
 
     settings = commands.add_parser("settings", help="list what can be set")

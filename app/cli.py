@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -23,7 +24,10 @@ from app.experiments import (
     cli_tune,
     cli_users,
 )
+from app.export.dialect import Export
 from app.export.targets import TARGETS
+from app.export_lines import command_and_files, remarks
+from app.export_out import write_files
 from app.importing import cli_import
 from app.json_output import tell_error, write_json
 from app.plain_output import is_of_stream, prepare_streams, silence
@@ -31,12 +35,13 @@ from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
 from app.quoting import Shell
 from app.settings_list import settings_lines, settings_values
+from app.storage.storage_error import StorageError
 from app.ways_out import ways_out
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.settings.assignments import parse_assignments
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
-from engine_bridge.settings.home_path import whole_path
+from engine_bridge.settings.home_path import home_path, whole_path
 from engine_bridge.settings.problem import Severity
 
 
@@ -130,27 +135,53 @@ def _run_export(arguments: argparse.Namespace) -> int:
     export = TARGETS[arguments.to](
         config, answer.plan.effective, answer.model, Shell(arguments.shell)
     )
-    text = export.lines if arguments.lines else export.text
+    problems = answer.plan.problems
+    has_error = any(problem.severity is Severity.ERROR for problem in problems)
+    try:
+        written = _written_files(export, arguments.out)
+    except StorageError as error:
+        tell_error(str(error), as_json=arguments.json)
+        return 1
     if arguments.json:
         _print_json(
             {
                 "target": export.target,
-                "text": text,
+                "text": export.lines if arguments.lines else export.text,
+                "files": export.files,
                 "notes": export.notes,
                 "not_carried": export.not_carried,
-                "problems": answer.plan.problems,
+                "carried": export.carried,
+                "problems": problems,
+                "written": written,
             }
         )
     else:
-        print(text)
-        for note in export.notes:
-            print(f"note: {note}", file=sys.stderr)
-        for key, reason in export.not_carried.items():
-            print(f"not carried: {key}: {reason}", file=sys.stderr)
-        for problem in answer.plan.problems:
+        print(command_and_files(export, in_lines=arguments.lines, with_files=arguments.out is None))
+        for path in written:
+            print(f"written: {path}")
+        for line in remarks(export, config):
+            print(line, file=sys.stderr)
+        for problem in problems:
             print(f"{problem.severity}: {problem.message}", file=sys.stderr)
-    has_error = any(problem.severity is Severity.ERROR for problem in answer.plan.problems)
-    return 1 if has_error or not text else 0
+    return 1 if has_error or not export.text else 0
+
+
+def _written_files(export: Export, folder: Path | None) -> tuple[str, ...]:
+    """Where the files were written; nothing is where no folder is asked for.
+
+    Raises:
+        StorageError: If they cannot be, or there are none.
+    """
+    if folder is None:
+        return ()
+    if not export.text:
+        raise StorageError(f"Nothing was written. {' '.join(export.notes)}")
+    if not export.files:
+        raise StorageError(
+            f"{export.target} is told by its command line alone, so there is no file to write: "
+            "leave --out away."
+        )
+    return tuple(map(str, write_files(home_path(folder), export.files)))
 
 
 def _run_settings(arguments: argparse.Namespace) -> int:

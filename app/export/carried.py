@@ -51,7 +51,7 @@ def said(word: str) -> Carried:
 
 
 def translated(how: str) -> Carried:
-    """The engine has a word that means something else; ``how`` is a sentence that begins with it."""
+    """The engine has another word for it; ``how`` is a sentence that begins with that word."""
     return Carried(Manner.TRANSLATED, how)
 
 

@@ -189,25 +189,20 @@ def _board(s: Situation) -> Board | None:
     return None if s.config.devices else NVIDIA
 
 
-def _notes(
-    config: EngineConfig, mounts: tuple[Mount, ...], board: Board | None
-) -> tuple[str, ...]:
+def _notes(config: EngineConfig, mounts: tuple[Mount, ...], board: Board | None) -> tuple[str, ...]:
     notes = [_mount_note(mount) for mount in mounts]
     if board is NVIDIA:
-        known = "" if config.devices else (
-            " For AMD take server-rocm with the devices /dev/kfd and /dev/dri, for Intel "
-            "server-intel and for others server-vulkan with /dev/dri."
-        )  # fmt: skip
-        notes.append(
-            f"The image is for NVIDIA GPUs and needs their container toolkit on this machine.{known}"
-        )
+        notes.append("The image is for NVIDIA GPUs, whose container toolkit this machine needs.")
+        if not config.devices:
+            notes.append(
+                "For AMD take server-rocm with the devices /dev/kfd and /dev/dri, for Intel "
+                "server-intel and for others server-vulkan with /dev/dri."
+            )
     elif board is not None:
         notes.append(f"The image is for {board.maker} GPUs and gets {' and '.join(board.files)}.")
     else:
         notes.append("No layer is on a GPU, so the image is the one for processors.")
-    named = [
-        flag_words(item)[0] for item in config.extra_flags if is_flag(item, *_WITH_PATHS)
-    ]  # fmt: skip
+    named = [flag_words(item)[0] for item in config.extra_flags if is_flag(item, *_WITH_PATHS)]
     if named:
         notes.append(
             f"{', '.join(dict.fromkeys(named))} names a path that only this machine has: mount it, "

@@ -75,7 +75,7 @@ class Dialect(Protocol):
         ...
 
 
-def exported(
+def exported(  # noqa: PLR0917, the parts of an export in their order
     target: str,
     words: Sequence[str],
     notes: tuple[str, ...],
@@ -106,18 +106,3 @@ def exported(
 def refused(target: str, reason: str, answers: Answers) -> Export:
     """No command and no file, for ``reason``: a sentence with what to do."""
     return Export(target, "", (reason,), reasons_in(answers), carried=dict(answers))
-
-
-def written(
-    target: str,
-    words: Sequence[str],
-    notes: tuple[str, ...],
-    not_carried: dict[str, str],
-    shell: Shell,
-) -> Export:
-    """``words`` for ``shell``; where it cannot be given one of them, no line but the reason."""
-    try:
-        text, lines = quote(words, shell), quote_lines(words, shell)
-    except QuotingError as error:
-        return Export(target, "", (str(error),), not_carried)
-    return Export(target, text, (*notes_on(words, shell), *notes), not_carried, lines)

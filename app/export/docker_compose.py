@@ -32,8 +32,9 @@ def export(
     text = yaml_text({"services": {SERVICE: _service(server)}})
     file = ExportedFile(FILE, text, "Belongs into a folder of its own; the command runs there.")
     return exported(
-        TARGET, ("docker", "compose", "up", "-d"), server.notes, server.answers, shell, (file,)
-    )
+        TARGET, ("docker", "compose", "up", "-d"), server.notes, server.answers, shell,
+        files=(file,),
+    )  # fmt: skip
 
 
 def _service(server: Contained) -> dict[str, object]:

@@ -37,7 +37,7 @@ def export(
         words += ["--grammar-file", path]
         files = (grammar_file(grammar, about),)
     return exported(
-        TARGET, (*docker, server.image, *words), server.notes, answers, shell, files
+        TARGET, (*docker, server.image, *words), server.notes, answers, shell, files=files
     )
 
 

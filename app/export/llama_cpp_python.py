@@ -51,12 +51,11 @@ def export(
     answers = answers_for_all(TABLE, _of_this(s.config))
     if reason := why_not_in_file(config, "the script"):
         return refused(TARGET, reason, answers)
-    file = ExportedFile(
-        FILE, script_of(s), f"Needs llama-cpp-python {VERSION}; what follows its name is the prompt."
-    )
+    about = f"Needs llama-cpp-python {VERSION}; the words behind its name are the prompt."
+    file = ExportedFile(FILE, script_of(s), about)
     return exported(
         TARGET, ("python", FILE, "Say in one sentence what you are."), _notes(s), answers, shell,
-        (file,),
+        files=(file,),
     )  # fmt: skip
 
 
@@ -138,7 +137,7 @@ def _load_arguments(s: Situation) -> dict[str, object]:
         **_threads(s),
         **_files(config),
         **_drafts(config),
-        **_penalised(config),
+        "last_n_tokens_size": config.repeat_last_n_tok,
         "verbose": False,
     }
 
@@ -194,12 +193,6 @@ def _drafts(config: EngineConfig) -> dict[str, object]:
         return {}
     sizes = f"max_ngram_size={config.ngram_size_n}, num_pred_tokens={config.ngram_size_m}"
     return {"draft_model": Raw(f"LlamaPromptLookupDecoding({sizes})")}
-
-
-def _penalised(config: EngineConfig) -> dict[str, object]:
-    last = config.repeat_last_n_tok
-    # -1 is the whole context for the server; the sampler below would take it for none.
-    return {"last_n_tokens_size": config.slot_cap_tok if last == -1 else last}
 
 
 def _ask_arguments(s: Situation, asked: str) -> dict[str, object]:
@@ -259,8 +252,12 @@ TABLE: dict[str, Carried] = {
     "ngram_size_m": said("num_pred_tokens"),
     **same_for(
         (
-            "ngram_min_hits", "ngram_mod_n_match", "ngram_mod_n_min", "ngram_mod_n_max",
-            "lookup_cache_static_path", "lookup_cache_dynamic_path",
+            "ngram_min_hits",
+            "ngram_mod_n_match",
+            "ngram_mod_n_min",
+            "ngram_mod_n_max",
+            "lookup_cache_static_path",
+            "lookup_cache_dynamic_path",
         ),
         not_carried(f"Its prompt lookup knows what {_LOOKUP} needs and no more."),
     ),
@@ -270,7 +267,10 @@ TABLE: dict[str, Carried] = {
     ),
     **same_for(
         (
-            "cache_prompt", "cache_ram_mib", "ctx_checkpoints", "checkpoint_min_step_tok",
+            "cache_prompt",
+            "cache_ram_mib",
+            "ctx_checkpoints",
+            "checkpoint_min_step_tok",
             "cache_reuse_tok",
         ),
         not_carried(_KEPT),
@@ -284,8 +284,14 @@ TABLE: dict[str, Carried] = {
     "fit_margin_mib": not_carried("Llama() fits nothing: layers are said as they were placed."),
     **same_for(
         (
-            "n_cpu_moe", "cpu_moe", "n_cpu_ffn", "override_tensor", "devices", "rpc_servers",
-            "no_host", "repack",
+            "n_cpu_moe",
+            "cpu_moe",
+            "n_cpu_ffn",
+            "override_tensor",
+            "devices",
+            "rpc_servers",
+            "no_host",
+            "repack",
         ),
         not_carried(_PARTS),
     ),
@@ -308,7 +314,7 @@ TABLE: dict[str, Carried] = {
     "min_p": said("min_p"),
     "typical_p": said("typical_p"),
     "repeat_penalty": said("repeat_penalty"),
-    "repeat_last_n_tok": translated("last_n_tokens_size; -1 is written as the context."),
+    "repeat_last_n_tok": said("last_n_tokens_size"),
     "presence_penalty": said("presence_penalty"),
     "frequency_penalty": said("frequency_penalty"),
     "seed": said("seed"),
@@ -322,9 +328,18 @@ TABLE: dict[str, Carried] = {
     "json_schema": translated("grammar, with the grammar that the desk makes of the schema."),
     **same_for(
         (
-            "dry_multiplier", "dry_base", "dry_allowed_tok", "dry_last_n_tok",
-            "dry_sequence_breakers", "top_n_sigma", "xtc_probability", "xtc_threshold",
-            "dynatemp_range", "dynatemp_exponent", "adaptive_target", "adaptive_decay",
+            "dry_multiplier",
+            "dry_base",
+            "dry_allowed_tok",
+            "dry_last_n_tok",
+            "dry_sequence_breakers",
+            "top_n_sigma",
+            "xtc_probability",
+            "xtc_threshold",
+            "dynatemp_range",
+            "dynatemp_exponent",
+            "adaptive_target",
+            "adaptive_decay",
         ),
         not_carried("Llama() has no such sampler."),
     ),

@@ -86,7 +86,7 @@ def export(
         files.append(grammar_file(grammar, f"Belongs beside {FILE}."))
     return exported(
         TARGET, (PROGRAM, "--models-preset", FILE), _notes(s), answers | missing, shell,
-        tuple(files),
+        files=tuple(files),
     )  # fmt: skip
 
 
@@ -96,11 +96,15 @@ def _notes(s: Situation) -> tuple[str, ...]:
         f"{PROGRAM} starts as a router: the first request whose model is {name} loads it, in a "
         "process of its own. load-on-startup = true in its section loads it with the program.",
     )
-    return own + tuple(
-        note.replace("so the line names none: add -m FILE", "so the section has no model: add it")
-        .replace("so the line names none: add -md FILE", "so the section has no model-draft: add it")
-        for note in llama_flags.notes(s)
-    )  # fmt: skip
+    return own + tuple(_in_keys(note) for note in llama_flags.notes(s))
+
+
+def _in_keys(note: str) -> str:
+    """A note about a line, in the words of a section."""
+    for flag, key in (("-m", "model"), ("-md", "model-draft")):
+        missing = f"so the line names none: add {flag} FILE."
+        note = note.replace(missing, f"so the section names none: add {key} = FILE.")
+    return note
 
 
 # --- What a value can be ------------------------------------------------------------------------

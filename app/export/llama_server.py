@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from app.export import llama_flags
-from app.export.dialect import Export, written
-from app.export.llama_flag import situation_of
+from app.export.dialect import Export, exported
+from app.export.told import told
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
@@ -20,11 +19,5 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``llama-server`` command line."""
-    situation = situation_of(config, effective, facts, TARGET, shell)
-    return written(
-        TARGET,
-        ("llama-server", *llama_flags.words(situation)),
-        llama_flags.notes(situation),
-        llama_flags.not_carried(situation),
-        shell,
-    )
+    server = told(config, effective, facts, TARGET, shell)
+    return exported(TARGET, ("llama-server", *server.words), server.notes, server.answers, shell)

@@ -1,8 +1,8 @@
 """A model of llama-swap, which starts and ends servers as requests name their models.
 
 llama-swap drops lines of ``cmd`` that begin with ``#``, joins those that end with a backslash, puts
-its macros (``${PORT}`` and whatever ``${name}`` the file defines) into the text, and only then takes
-it apart: on Windows as programs there do, elsewhere as a POSIX shell does.
+in its macros (``${PORT}`` and whatever ``${name}`` the file defines), and only then takes the text
+apart: on Windows as programs there do, elsewhere as a POSIX shell does.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ def export(
     files = [ExportedFile(FILE, text, "Belongs where llama-swap finds it, or into its own file.")]
     if grammar:
         answers |= in_a_file(config)
-        files.append(grammar_file(grammar, "Belongs into the folder that llama-swap is started in."))
+        files.append(grammar_file(grammar, "Belongs into the folder llama-swap is started in."))
     return exported(
         TARGET, ("llama-swap", "--config", FILE), _notes(name, server.notes),
-        answers | _dropped(config, plain), shell, tuple(files),
+        answers | _dropped(config, plain), shell,
+        files=tuple(files),
     )  # fmt: skip
 
 

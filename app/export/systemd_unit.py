@@ -42,13 +42,13 @@ def export(
     )
     return exported(
         TARGET, ("systemctl", "--user", "enable", "--now", FILE), (*_NOTES, *server.notes),
-        server.answers, shell, (file,),
+        server.answers, shell, files=(file,),
     )  # fmt: skip
 
 
 _NOTES = (
-    f"systemd looks for {PROGRAM} in /usr/local/bin, /usr/bin and their like alone: write its whole "
-    "path in ExecStart if it lies elsewhere.",
+    f"systemd looks for {PROGRAM} in /usr/local/bin, /usr/bin and their like alone: write its "
+    "whole path in ExecStart if it lies elsewhere.",
     "It runs while its user is logged in; loginctl enable-linger lets it run without.",
 )
 

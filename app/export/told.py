@@ -121,7 +121,7 @@ def why_not_in_file(config: EngineConfig, file: str) -> str:
         for path in paths:
             if _CONTROL.search(path) or has_stray_bytes(path):
                 return (
-                    f"{BY_KEY[key].label}: the path {ascii(path)} holds a line break, another "
+                    f"{BY_KEY[key].label}: the path {path!a} holds a line break, another "
                     f"control character or bytes that are no text, which {file} cannot hold. "
                     "Rename the file or its folder."
                 )

@@ -1,4 +1,4 @@
-"""YAML as other programs read it: every text in quotes or as a block, so that none becomes a number.
+"""YAML as other programs read it: texts in quotes or as blocks, so that none becomes a number.
 
 Readers differ in what they take for a number, a date or a truth value when it stands bare; in
 quotes they all read the same text. Must not know who reads it.
@@ -24,7 +24,7 @@ class _Block(str):
 class _Dumper(yaml.SafeDumper):
     """Quotes all texts that are values; keys stay bare where they can."""
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Indent lists below their key, as most files of this kind are written."""
         super().increase_indent(flow, indentless=False)
 

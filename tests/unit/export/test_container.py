@@ -1,0 +1,279 @@
+"""The server in a container: docker run and compose, their mounts, images and quoting."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from app.export import docker_compose, docker_run
+from app.export.container import contained
+from app.export.dialect import Export
+from app.quoting import Shell
+from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.settings.config import EngineConfig
+from tests.unit.export.checked_words import said_in
+from tests.unit.test_export import EFFECTIVE, FACTS, configs, effectives
+
+ON_GPU = msgspec.structs.replace(EFFECTIVE, n_gpu_layers=5)
+IMAGE = "ghcr.io/ggml-org/llama.cpp"
+
+
+def taken_apart(export: Export) -> tuple[list[str], str, list[str]]:
+    """What stands before the image, the image, and what the server is told."""
+    words = shlex.split(export.text)
+    assert words[:2] == ["docker", "run"]
+    at = next(number for number, word in enumerate(words) if word.startswith(IMAGE))
+    return words[2:at], words[at], words[at + 1 :]
+
+
+def mounts_in(words: list[str]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = []
+    for flag, value in itertools.pairwise(words):
+        if flag == "--mount":
+            (cells,) = csv.reader([value], strict=True)
+            parts = [cell.partition("=") for cell in cells]
+            found.append({name: value for name, _, value in parts})
+    return found
+
+
+def service_in(export: Export) -> dict[str, object]:
+    (service,) = yaml.safe_load(export.files[0].text)["services"].values()
+    assert isinstance(service, dict)
+    return service
+
+
+def command_in(export: Export) -> list[str]:
+    """The server's words, with what compose puts in for dollar signs."""
+    command = service_in(export)["command"]
+    assert isinstance(command, list)
+    for word in command:
+        assert isinstance(word, str)
+        assert "$" not in word.replace("$$", "")
+    return [word.replace("$$", "$") for word in command]
+
+
+@given(configs(), st.none() | effectives())
+def test_that_both_tell_the_server_the_same(
+    config: EngineConfig, effective: EffectiveConfig | None
+) -> None:
+    run = docker_run.export(config, effective, FACTS)
+    compose = docker_compose.export(config, effective, FACTS)
+    assume(run.text)
+    inside = contained(config, effective, FACTS)
+    before, image, words = taken_apart(run)
+    assert words == command_in(compose) == list(inside.words)
+    assert image == service_in(compose)["image"] == inside.image
+    said_in(words)
+    assert "--rpc" not in words
+    assert not any(mount.source.startswith("~") for mount in inside.mounts)
+    sources = [mount["source"] for mount in mounts_in(before)]
+    assert sources == [mount.source for mount in inside.mounts]
+    volumes = service_in(compose).get("volumes", [])
+    assert isinstance(volumes, list)
+    assert [volume["source"].replace("$$", "$") for volume in volumes] == sources
+
+
+def test_that_a_model_s_folder_is_seen_and_cannot_be_written() -> None:
+    export = docker_run.export(EngineConfig(model_path="/home/me/models/m.gguf"), EFFECTIVE, FACTS)
+    before, image, words = taken_apart(export)
+    assert before == [
+        "--rm", "-p", "127.0.0.1:8080:8080", "--mount",
+        "type=bind,source=/home/me/models,target=/models,readonly",
+    ]  # fmt: skip
+    assert image == f"{IMAGE}:server"
+    assert words[:2] == ["-m", "/models/m.gguf"]
+    assert any("/home/me/models as /models" in note for note in export.notes)
+    assert "inside the container" in export.carried["model_path"].how
+
+
+def test_that_other_folders_are_seen_too_and_one_folder_once() -> None:
+    config = EngineConfig().with_values(
+        {
+            "model_path": "/m/big.gguf", "draft_model_path": "/drafts/small.gguf",
+            "spec_types": ["draft-simple", "ngram-cache"], "mmproj_path": "/m/sub/eye.gguf",
+            "lora": ["/l/a.gguf", "/l2/b.gguf:0.5"], "lookup_cache_dynamic_path": "/m/seen.bin",
+        }
+    )  # fmt: skip
+    export = docker_run.export(config, EFFECTIVE, FACTS)
+    before, _, words = taken_apart(export)
+    mounts = mounts_in(before)
+    assert [(mount["source"], mount["target"], "readonly" in mount) for mount in mounts] == [
+        ("/m", "/models", True), ("/drafts", "/draft", True), ("/m", "/lookup-written", False),
+        ("/l", "/lora", True), ("/l2", "/lora2", True),
+    ]  # fmt: skip
+    said = dict(itertools.pairwise(words))
+    assert said["-md"] == "/draft/small.gguf"
+    assert said["-mm"] == "/models/sub/eye.gguf"
+    assert said["--lora"] == "/lora/a.gguf"
+    assert said["--lora-scaled"] == "/lora2/b.gguf:0.5"
+    assert said["-lcd"] == "/lookup-written/seen.bin"
+    volumes = service_in(docker_compose.export(config, EFFECTIVE, FACTS))["volumes"]
+    assert isinstance(volumes, list)
+    assert [volume.get("read_only", False) for volume in volumes] == [
+        True, True, False, True, True,
+    ]  # fmt: skip
+
+
+def test_that_a_file_of_the_hub_s_cache_is_seen_with_what_it_links_to() -> None:
+    path = "/home/me/.cache/huggingface/hub/models--a--b/snapshots/0f1e/q4/m.gguf"
+    before, _, words = taken_apart(docker_run.export(EngineConfig(model_path=path), None, FACTS))
+    (mount,) = mounts_in(before)
+    assert mount["source"] == "/home/me/.cache/huggingface/hub/models--a--b"
+    assert words[1] == "/models/snapshots/0f1e/q4/m.gguf"
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "inside"),
+    [
+        ('/a,b "c"/it\'s.gguf', '/a,b "c"', "/models/it's.gguf"),
+        ("/with: colon/m.gguf", "/with: colon", "/models/m.gguf"),
+        ("/$HOME/`id` ${x}.gguf", "/$HOME", "/models/`id` ${x}.gguf"),
+        ("/ünï 模型/m.gguf", "/ünï 模型", "/models/m.gguf"),
+        ("/back\\slash/m.gguf", "/back\\slash", "/models/m.gguf"),
+        ("C:\\my models\\m.gguf", "C:\\my models", "/models/m.gguf"),
+        ("D:/models/m.gguf", "D:\\models", "/models/m.gguf"),
+        ("models/m.gguf", "./models", "/models/m.gguf"),
+        ("m.gguf", ".", "/models/m.gguf"),
+        ("/m.gguf", "/m.gguf", "/models/m.gguf"),
+    ],
+)
+def test_that_awkward_paths_are_mounted_as_they_are(path: str, source: str, inside: str) -> None:
+    config = EngineConfig(model_path=path)
+    before, _, words = taken_apart(docker_run.export(config, None, FACTS))
+    (mount,) = mounts_in(before)
+    assert mount["source"] == source
+    assert words[1] == inside
+    compose = docker_compose.export(config, None, FACTS)
+    volumes = service_in(compose)["volumes"]
+    assert isinstance(volumes, list)
+    assert volumes[0]["source"].replace("$$", "$") == source
+    assert command_in(compose)[1] == inside
+
+
+@pytest.mark.parametrize("dialect", [docker_run.export, docker_compose.export])
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [("/two\nlines/m.gguf", "line break"), ("~/m.gguf", "~"), ("/m/../n/m.gguf", "..")],
+)
+def test_that_a_path_that_leads_elsewhere_is_refused(dialect: object, path: str, why: str) -> None:
+    export = dialect(EngineConfig(model_path=path), None, FACTS)  # type: ignore[operator]
+    assert (export.text, export.files) == ("", ())
+    assert why in export.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "effective", "image", "given"),
+    [
+        ({}, EFFECTIVE, "server", []),
+        ({"n_gpu_layers": 0}, None, "server", []),
+        ({}, None, "server-cuda", ["--gpus", "all"]),
+        ({}, ON_GPU, "server-cuda", ["--gpus", "all"]),
+        ({"devices": ["CUDA1"]}, ON_GPU, "server-cuda", ["--gpus", "all"]),
+        ({"devices": ["Vulkan0"]}, ON_GPU, "server-vulkan", ["--device", "/dev/dri"]),
+        (
+            {"devices": ["ROCm0"]}, ON_GPU, "server-rocm",
+            ["--device", "/dev/kfd", "--device", "/dev/dri"],
+        ),
+        ({"devices": ["none"]}, None, "server", []),
+    ],
+)  # fmt: skip
+def test_that_the_image_is_for_the_board_that_the_layers_lie_on(
+    values: dict[str, object], effective: EffectiveConfig | None, image: str, given: list[str]
+) -> None:
+    config = EngineConfig().with_values(values)
+    before, found, _ = taken_apart(docker_run.export(config, effective, FACTS))
+    assert found == f"{IMAGE}:{image}"
+    assert before[3:] == given
+    service = service_in(docker_compose.export(config, effective, FACTS))
+    assert ("deploy" in service) == (image == "server-cuda")
+    devices = [word for word in given if word.startswith("/dev")]
+    assert service.get("devices", []) == [f"{file}:{file}" for file in devices]
+
+
+def test_that_a_gpu_is_reserved_as_compose_wants_it() -> None:
+    service = service_in(docker_compose.export(EngineConfig(), ON_GPU, FACTS))
+    assert service["deploy"] == {
+        "resources": {
+            "reservations": {
+                "devices": [{"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}]
+            }
+        }
+    }
+
+
+def test_that_workers_are_left_out_with_their_devices() -> None:
+    config = EngineConfig(rpc_servers=("127.0.0.1:50052",), devices=("RPC0",), tensor_split=("1",))
+    export = docker_run.export(config, None, FACTS)
+    _, _, words = taken_apart(export)
+    assert not {"--rpc", "-dev", "-ts"} & set(words)
+    assert {"rpc_servers", "devices", "tensor_split"} <= set(export.not_carried)
+
+
+def test_that_locked_memory_is_allowed() -> None:
+    config = EngineConfig(load_mode="mmap+mlock")
+    before, _, _ = taken_apart(docker_run.export(config, EFFECTIVE, FACTS))
+    assert before[3:5] == ["--ulimit", "memlock=-1"]
+    assert service_in(docker_compose.export(config, EFFECTIVE, FACTS))["ulimits"] == {"memlock": -1}
+
+
+def test_that_the_port_of_a_flag_is_published_and_a_host_left_out() -> None:
+    config = EngineConfig(extra_flags=("--port 9000", "--host 127.0.0.1"))
+    export = docker_run.export(config, EFFECTIVE, FACTS)
+    before, _, words = taken_apart(export)
+    assert "127.0.0.1:9000:9000" in before
+    assert "--host" not in words
+    assert words[-2:] == ["--port", "9000"]
+    assert "--host 127.0.0.1" in export.not_carried["extra_flags"]
+
+
+def test_that_a_flag_with_a_path_is_told() -> None:
+    config = EngineConfig(extra_flags=("--chat-template-file /t.jinja",))
+    export = docker_compose.export(config, EFFECTIVE, FACTS)
+    assert any(note.startswith("--chat-template-file names a path") for note in export.notes)
+
+
+@pytest.mark.parametrize("shell", [Shell.CMD, Shell.POWERSHELL])
+def test_that_a_shell_without_lines_gets_a_grammar_s_file(shell: Shell) -> None:
+    config = EngineConfig(model_path="C:\\models\\m.gguf", grammar='root ::= "a"\n# b\n')
+    export = docker_run.export(config, EFFECTIVE, FACTS, shell)
+    assert export.text.replace("'", "").endswith("--grammar-file /models/grammar.gbnf")
+    (file,) = export.files
+    assert file.about == "Belongs into C:\\models, which the container sees as /models."
+    assert export.carried["grammar"].manner == "translated"
+    lonely = docker_run.export(EngineConfig(grammar="root ::= x"), EFFECTIVE, FACTS, shell)
+    assert "type=bind,source=./grammar.gbnf,target=/grammar.gbnf,readonly" in lonely.text
+
+
+def test_that_docker_compose_itself_reads_it(tmp_path: Path) -> None:
+    config = EngineConfig(
+        model_path="/models/$HOME ${x} it's \"m\".gguf", grammar='root ::= "a" # $1\n',
+        temperature=1e-07, load_mode="mlock",
+    )  # fmt: skip
+    file = tmp_path / docker_compose.FILE
+    export = docker_compose.export(config, ON_GPU, FACTS)
+    file.write_text(export.files[0].text, encoding="utf-8")
+    if shutil.which("docker") is None:
+        pytest.skip("there is no docker on this machine")
+    version = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+    if version.returncode != 0:
+        pytest.skip("there is no docker compose on this machine")
+    done = subprocess.run(
+        ["docker", "compose", "-f", file, "config", "--format", "json"],
+        capture_output=True, check=False, timeout=60, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (service,) = json.loads(done.stdout)["services"].values()
+    # It writes dollar signs twice, so that what it writes can be read again.
+    assert [word.replace("$$", "$") for word in service["command"]] == command_in(export)
+    assert service["volumes"][0]["source"] == "/models"

@@ -1,0 +1,74 @@
+"""Every dialect answers for every setting, and does what it answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.export.carried import Manner, reasons_in
+from app.export.dialect import Export
+from app.export.targets import TARGETS
+from app.quoting import Shell
+from engine_bridge.memory_plan import EffectiveConfig
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.table import SETTINGS
+from tests.unit.test_export import COMPANY, FACTS, OTHER_VALUE, configs, effectives
+
+EVERY_KEY = [setting.key for setting in SETTINGS]
+_OTHERS = OTHER_VALUE | {"prefill_chunk_tok": 64}
+# Lists of which a dialect may carry one item and not another: it says so of the whole.
+IN_PARTS = {"extra_flags", "spec_types", "lora", "devices"}
+
+
+def _said(export: Export) -> tuple[str, tuple[str, ...]]:
+    return export.text, tuple(file.text for file in export.files)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_every_setting_is_answered_for(target: str) -> None:
+    export = TARGETS[target](EngineConfig(model_path="/m.gguf"), None, None)
+    assert list(export.carried) == EVERY_KEY
+    assert export.not_carried == reasons_in(export.carried)
+    assert export.text
+    for answer in export.carried.values():
+        assert answer.how
+        if answer.manner is not Manner.SAID:
+            assert answer.how.endswith("."), answer.how
+            assert answer.how[-2] != ".", answer.how
+
+
+@pytest.mark.parametrize("key", EVERY_KEY)
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_what_is_carried_makes_a_difference_and_nothing_else_does(
+    target: str, key: str
+) -> None:
+    company = {"model_path": "/models/m.gguf"} | COMPANY.get(key, {})
+    config = EngineConfig().with_values(company)
+    other = config.with_values({key: _OTHERS[key]})
+    before, after = (TARGETS[target](one, None, FACTS) for one in (config, other))
+    answer = after.carried[key]
+    if answer.manner is not Manner.NOT_CARRIED:
+        assert _said(before) != _said(after), f"{target} says that it carries {key} as {answer.how}"
+    elif key not in IN_PARTS:
+        assert _said(before) == _said(after), f"{target} says that it does not carry {key}"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@given(config=configs(), effective=st.none() | effectives(), shell=st.sampled_from(Shell))
+def test_that_no_configuration_is_too_much(
+    target: str, config: EngineConfig, effective: EffectiveConfig | None, shell: Shell
+) -> None:
+    export = TARGETS[target](config, effective, FACTS, shell)
+    assert export.target == target
+    assert list(export.carried) == EVERY_KEY
+    assert export.not_carried == reasons_in(export.carried)
+    assert all(note.endswith(".") for note in export.notes), export.notes
+    assert len({file.name for file in export.files}) == len(export.files)
+    for file in export.files:
+        assert file.text.endswith("\n")
+        assert file.about.endswith(".")
+        file.text.encode("utf-8")
+    if not export.text:
+        assert export.notes  # which say why
+        assert not export.files
