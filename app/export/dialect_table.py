@@ -67,7 +67,7 @@ One column a dialect of `tunedeck export`, one row a setting. This page is made 
 answer (`python -m app.export.dialect_table`), and a test holds it up to date.
 
 * **said**: the engine has a word that means the same.
-* **transl.**: its word means something else; the export says beside the command how that is bridged.
+* **transl.**: its word means something else; the export says how that is bridged.
 * **said/transl.**: which of the two hangs on the value.
 * **–**: not carried; the export gives the reason beside the command.
 

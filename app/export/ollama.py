@@ -158,4 +158,3 @@ def _room(sheet: OllamaSheet) -> None:
     else:
         sheet.say("kv_unified", "a context for each slot, always")
     sheet.notes.extend(capped_note(sheet.situation, "num_ctx"))
-

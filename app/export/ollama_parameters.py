@@ -61,9 +61,11 @@ def _cache_type(sheet: OllamaSheet) -> None:
     """One type for keys and values, and none but f16 without flash attention."""
     config = sheet.config
     wish = kv_wish(config.cache_type_k, config.cache_type_v)
-    is_tiled = flash_attention(sheet.situation)
+    is_tiled = flash_attention(sheet.situation, keeps_values=False)
     sheet.leave(wish.outvoted, wish.why_outvoted)
     name = _nearest(wish.finer.name)
+    if config.flash_attn == "auto" and name != _KV_TYPES[0]:
+        is_tiled = True  # it has no such cache without
     if is_tiled is False and name != _KV_TYPES[0]:
         sheet.variables[_KV] = _KV_TYPES[0]
         reason = f"{_KV} f16: {ENGINE} has no other cache without flash attention."
@@ -76,8 +78,6 @@ def _cache_type(sheet: OllamaSheet) -> None:
             f"{wish.finer.name}."
         )
         sheet.bridging_variable(wish.keys, how, _KV, name)
-    if is_tiled is None and name != _KV_TYPES[0]:
-        is_tiled = True  # it has no such cache without
     if is_tiled is None:
         sheet.say("flash_attn", "on where it is supported, unless told")
     else:

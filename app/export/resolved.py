@@ -48,13 +48,19 @@ def thread_counts(situation: Situation) -> tuple[int | None, int | None]:
     return found[0], found[1]
 
 
-def flash_attention(situation: Situation) -> bool | None:
-    """Whether attention is computed in tiles; None where the engine is to decide."""
+def flash_attention(situation: Situation, *, keeps_values: bool = True) -> bool | None:
+    """Whether attention is computed in tiles; None where the engine is to decide.
+
+    Args:
+        situation: What is written.
+        keeps_values: Whether the V cache has the type there that it has here: a quantised one
+            needs such attention.
+    """
     config, effective = situation.config, situation.effective
     if config.flash_attn != "auto":
         return config.flash_attn == "on"
-    if CACHE_TYPES[config.cache_type_v].is_quantised:
-        return True  # such a cache needs it
+    if keeps_values and CACHE_TYPES[config.cache_type_v].is_quantised:
+        return True
     if effective is None or effective.flash_attn == "auto":
         return None
     return effective.flash_attn == "on"

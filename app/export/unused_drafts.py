@@ -9,7 +9,6 @@ from app.export.llama_speculation import DRAFT_KEYS
 from app.export.sheet import Sheet
 from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS
 
-
 DRAFT_CACHE_KEYS = ("draft_cache_type_k", "draft_cache_type_v")
 
 

@@ -7,6 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from app.export.engine_words import EngineWords, Word
 
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,), "int": (int,), "float": (int, float), "list": (list,), "json": (dict, str),
+    "str": (str,), "choice": (str,),
+}  # fmt: skip
+
 
 def flags_of(words: Sequence[str], engine: EngineWords) -> dict[str, list[str]]:
     """Flags with their values, each one checked; what stands before the first is left out."""
@@ -45,16 +50,16 @@ def check_keys(section: str, values: dict[str, object], engine: EngineWords) -> 
     for name, value in values.items():
         word = engine.key(section, name)
         assert word is not None, f"{section} has no {name}"
-        assert not word.removed and not word.deprecated, name
+        assert not word.removed, name
+        assert not word.deprecated, name
         for text in _texts(value):
             assert word.why_not(text) is None, f"{name}: {word.why_not(text)}"
         assert _is_of_kind(word, value), f"{name} is {word.kind}: {value!r}"
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, bool) or isinstance(value, (dict, list)):
-        return
-    yield str(value)
+    if not isinstance(value, (bool, dict, list)):
+        yield str(value)
 
 
 def _is_of_kind(word: Word, value: object) -> bool:
@@ -62,18 +67,9 @@ def _is_of_kind(word: Word, value: object) -> bool:
         return True  # the name alone is known
     if isinstance(value, str) and (value in word.words or value in word.choices):
         return True
-    match word.kind:
-        case "bool":
-            return isinstance(value, bool)
-        case "int":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "float":
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case "list":
-            return isinstance(value, list)
-        case "json":
-            return isinstance(value, (dict, str))
-    return isinstance(value, str)
+    if isinstance(value, bool):
+        return word.kind == "bool"
+    return isinstance(value, _KINDS[word.kind])
 
 
 def _arity(flag: Word, rest: Sequence[str], engine: EngineWords) -> int:

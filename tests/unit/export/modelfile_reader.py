@@ -20,7 +20,8 @@ def instructions_of(text: str) -> list[tuple[str, str]]:
         name, _, value = pending.partition(" ")
         whole = _unquoted(value.strip())
         if whole is not None:
-            assert name.isascii() and name.isalpha(), name
+            assert name.isascii(), name
+            assert name.isalpha(), name
             found.append((name.upper(), _printable(whole)))
             pending = ""
     assert not pending, f"no end of {pending!r}"

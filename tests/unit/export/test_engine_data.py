@@ -55,7 +55,8 @@ def test_that_every_flag_is_as_its_source_has_it(name: str) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_that_every_variable_is_as_its_source_has_it(name: str) -> None:
     source, data = _source(name), engine_words(name)
-    assert [word.names for word in data.variables] == [(v["name"],) for v in source["env"]]
+    names = [[v["name"], *v.get("aliases", [])] for v in source["env"]]
+    assert [list(word.names) for word in data.variables] == names
     for word, was in zip(data.variables, source["env"], strict=True):
         assert word.removed == was.get("removed", False)
         assert list(word.heirs) == was.get("heirs", [])

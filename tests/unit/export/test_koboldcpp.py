@@ -63,13 +63,19 @@ def test_that_a_context_stays_within_what_it_takes() -> None:
 def test_that_one_flag_says_both_types(
     type_k: str, type_v: str, flash: str, said: str, manner: Manner
 ) -> None:
-    values: dict[str, object] = {"cache_type_k": type_k, "cache_type_v": type_v, "flash_attn": flash}
+    values: dict[str, object] = {
+        "cache_type_k": type_k,
+        "cache_type_v": type_v,
+        "flash_attn": flash,
+    }
     assert _flags(values)["--quantkv"] == [said]
     assert _export(values).carried["cache_type_k"].manner is manner
     assert ("--noflashattention" in _flags(values)) == (flash == "off")
 
 
-@pytest.mark.parametrize(("wanted", "said"), [(2048, "2048"), (1000, "512"), (9999, "4096"), (2, "16")])
+@pytest.mark.parametrize(
+    ("wanted", "said"), [(2048, "2048"), (1000, "512"), (9999, "4096"), (2, "16")]
+)
 def test_that_batches_are_powers_of_two(wanted: int, said: str) -> None:
     assert _flags({"batch_tok": wanted})["--batchsize"] == [said]
     assert _flags({"ubatch_tok": 64})["--ubatchsize"] == ["64"]

@@ -53,7 +53,7 @@ def test_that_context_slots_and_pool_are_three_numbers() -> None:
     ("type_k", "type_v", "said"),
     [
         ("f16", "f16", "auto"), ("bf16", "bf16", "bfloat16"), ("f32", "f32", "float32"),
-        ("f32", "f16", "auto"), ("q8_0", "q8_0", "fp8"), ("q4_0", "q4_0", "fp8"),
+        ("f32", "f16", "float32"), ("q8_0", "q8_0", "fp8"), ("q4_0", "q4_0", "fp8"),
     ],
 )  # fmt: skip
 def test_that_the_cache_s_format_stands_in_the_file(type_k: str, type_v: str, said: str) -> None:
@@ -91,9 +91,7 @@ def test_that_reuse_and_ram_are_options() -> None:
         ({}, None),
     ],
 )
-def test_that_drafts_are_options(
-    values: dict[str, object], said: dict[str, object] | None
-) -> None:
+def test_that_drafts_are_options(values: dict[str, object], said: dict[str, object] | None) -> None:
     assert _options(values).get("speculative_config") == said
 
 

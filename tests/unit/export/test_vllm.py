@@ -103,10 +103,16 @@ def test_that_ram_for_prompts_is_said_where_it_was_chosen(mib: int, gib: str | N
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"devices": ("CUDA0", "CUDA2")}, {"--pipeline-parallel-size": ["2"], "--device-ids": ["0,2"]}),
+        (
+            {"devices": ("CUDA0", "CUDA2")},
+            {"--pipeline-parallel-size": ["2"], "--device-ids": ["0,2"]},
+        ),
         ({"tensor_split": ("1", "0", "1"), "split_mode": "row"}, {"--tensor-parallel-size": ["2"]}),
         ({"split_mode": "none", "main_gpu": 3}, {"--device-ids": ["3"]}),
-        ({"devices": ("CUDA4", "CUDA1"), "split_mode": "none", "main_gpu": 1}, {"--device-ids": ["1"]}),
+        (
+            {"devices": ("CUDA4", "CUDA1"), "split_mode": "none", "main_gpu": 1},
+            {"--device-ids": ["1"]},
+        ),
         ({"devices": ("Vulkan0",)}, {}),
         ({"split_mode": "tensor"}, {}),
         ({"devices": ("none",)}, {}),
@@ -192,4 +198,6 @@ def test_that_a_top_p_of_nothing_becomes_the_likeliest_token() -> None:
 
 def test_that_samplers_of_llama_cpp_alone_are_named() -> None:
     not_carried = _export({"dry_multiplier": 0.8}).not_carried
-    assert {"dry_multiplier", "mirostat", "typical_p", "xtc_probability", "seed"} <= set(not_carried)
+    assert {"dry_multiplier", "mirostat", "typical_p", "xtc_probability", "seed"} <= set(
+        not_carried
+    )
