@@ -1,4 +1,4 @@
-"""Why engines that are not llama.cpp are not told of what only llama.cpp has.
+"""Why engines that are not llama.cpp are not told of what llama.cpp has and they have no word for.
 
 One reason a setting, for those without a word of their own; a dialect's own answers come over it.
 Must not know any engine but the one the desk runs.
@@ -57,7 +57,7 @@ _REASONS: dict[str, str] = {
     "mmproj_path": "{engine} takes the vision part from the model's own files.",
     "lora": "{engine} reads adapters in another format than GGUF.",
     "override_kv": "{engine} reads no metadata of a GGUF file.",
-    "extra_flags": "They are flags of llama.cpp.",
+    "extra_flags": "They are flags of llama.cpp's server, and {engine} hands none on.",
     "ubatch_tok": "{engine} has one batch: it is not cut into smaller ones.",
     "prefill_chunk_tok": "{engine} shares a step between prompts and answers in its own way.",
     "threads": _CPU,
@@ -82,7 +82,23 @@ _REASONS: dict[str, str] = {
     ),
 }  # fmt: skip
 
+# Engines that are built on llama.cpp have these as well, and say nothing of them.
+_SILENT_ON = (
+    "draft_n_gpu_layers", "draft_cache_type_k", "draft_cache_type_v", "fit_margin_mib",
+    "n_cpu_moe", "cpu_moe", "n_cpu_ffn", "override_tensor", "tensor_split", "kv_offload",
+    "op_offload", "cache_prompt", "cache_ram_mib", "ctx_checkpoints", "checkpoint_min_step_tok",
+    "cache_reuse_tok", "swa_full", "context_shift", "keep_tok", "lazy_mode", "no_host", "repack",
+    "mmproj_path", "lora", "override_kv", "prefill_chunk_tok", "threads", "threads_batch",
+    "repeat_last_n_tok", "dry_multiplier", "dry_base", "dry_allowed_tok", "dry_last_n_tok",
+    "dry_sequence_breakers", "top_n_sigma", "typical_p", "xtc_probability", "xtc_threshold",
+    "dynatemp_range", "dynatemp_exponent", "adaptive_target", "adaptive_decay",
+)  # fmt: skip
+_SILENT = "{engine} is built on llama.cpp, but has no word for this."
 
-def why_not(engine: str) -> dict[str, Carried]:
+
+def why_not(engine: str, *, is_built_on_llama_cpp: bool = False) -> dict[str, Carried]:
     """Why ``engine`` is not told, for every setting that it may have no word for."""
-    return left_out({key: reason.format(engine=engine) for key, reason in _REASONS.items()})
+    reasons = dict(_REASONS)
+    if is_built_on_llama_cpp:
+        reasons |= dict.fromkeys(_SILENT_ON, _SILENT)
+    return left_out({key: reason.format(engine=engine) for key, reason in reasons.items()})

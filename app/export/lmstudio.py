@@ -50,7 +50,7 @@ def export(
         TARGET,
         ("lms", "load", MODEL_PLACE, *sheet.words),
         tuple(sheet.notes),
-        answers_for_all(why_not(ENGINE), sheet.answers),
+        answers_for_all(why_not(ENGINE, is_built_on_llama_cpp=True), sheet.answers),
         shell,
         (file,),
     )

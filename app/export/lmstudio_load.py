@@ -67,7 +67,7 @@ def say_room(sheet: LmStudioSheet) -> None:
         "maxParallelPredictions": config.slots,
     }
     sheet.configure("kv_unified", "useUnifiedKvCache", config.kv_unified)
-    if not config.kv_unified:
+    if not config.kv_unified and config.slots > 1:
         sheet.notes.append(
             "lms load has no word for a context of each slot's own: there all share one pool, "
             "which holds as much. The file says it."
@@ -204,6 +204,7 @@ def _boards(sheet: LmStudioSheet) -> None:
     sheet.say("main_gpu", "gpu.mainGpu")
     strategy = "favorMainGpu" if config.split_mode == "none" else "evenly"
     sheet.gpu["splitStrategy"] = strategy
+    sheet.leave("mmproj_path", f"{ENGINE} takes the projector that lies beside the model's file.")
     if config.split_mode in ("none", "layer"):
         sheet.bridge("split_mode", f"gpu.splitStrategy {strategy}: layers, not cuts of weights.")
     else:

@@ -46,7 +46,9 @@ def export(
     _files(sheet)
     ollama_drafts.say_drafts(sheet)
     say_sampling(sheet)
-    answers = answers_for_all(why_not(ENGINE), sheet.answers, ollama_drafts.NGRAMS)
+    answers = answers_for_all(
+        why_not(ENGINE, is_built_on_llama_cpp=True), sheet.answers, ollama_drafts.NGRAMS
+    )
     try:
         modelfile = _modelfile(sheet)
     except ModelfileError as error:
