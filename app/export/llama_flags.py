@@ -35,9 +35,7 @@ def words(situation: Situation) -> tuple[str, ...]:
 
 
 def _of_settings(situation: Situation) -> tuple[str, ...]:
-    return tuple(
-        word for flag in FLAGS if flag is not OTHERS for word in flag.words(situation)
-    )
+    return tuple(word for flag in FLAGS if flag is not OTHERS for word in flag.words(situation))
 
 
 def notes(situation: Situation) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ _NGRAM_FLAGS = (
     ("ngram_mod_n_max", "--spec-{kind}-n-max"),
 )
 _LOOKUP_FLAGS = (("lookup_cache_static_path", "-lcs"), ("lookup_cache_dynamic_path", "-lcd"))
+_DRAFT_LAYERS = "draft_n_gpu_layers"
 DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswith("draft_"))
 
 
@@ -89,6 +90,10 @@ def without_effect(s: Situation) -> dict[str, str]:
     for key in DRAFT_KEYS:
         if not _drafts_by_model(config) and _is_moved(s, key):
             reasons[key] = "It has no effect while no model drafts: spec_types names none."
+    if _drafts_by_model(config) and not names_draft(config) and _is_moved(s, _DRAFT_LAYERS):
+        reasons[_DRAFT_LAYERS] = (
+            "It has no effect without a draft model: the guessing layers are the model's own."
+        )
     return reasons
 
 

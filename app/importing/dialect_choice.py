@@ -30,8 +30,9 @@ _DATA = {
 }
 _OF_KIND = {"preset": LLAMA, "modelfile": OLLAMA, "kcpps": KOBOLD}
 _OF_VARIABLE = (
-    (re.compile(r"\s*LLAMA_", re.IGNORECASE), LLAMA),
+    # Its engine is llama.cpp's server and inherits that one's variables.
     (re.compile(r"\s*OLLAMA_", re.IGNORECASE), OLLAMA),
+    (re.compile(r"\s*LLAMA_", re.IGNORECASE), LLAMA),
     (re.compile(r"\s*VLLM_", re.IGNORECASE), VLLM),
     (re.compile(r"\s*(?:SGLANG|SGL)_", re.IGNORECASE), SGLANG),
     (re.compile(r"\s*(?:TRTLLM|TLLM)_", re.IGNORECASE), TENSORRT),
@@ -79,9 +80,7 @@ def _of_variables(invocation: Invocation) -> str:
 def _of_words(invocation: Invocation) -> str:
     flags = [word for word in invocation.words if begins_flag(word)]
     keys = {part for key in invocation.values for part in (key, key.split(".")[-1])}
-    known = {
-        engine: _known(engine_words(data), flags, keys) for engine, data in _DATA.items()
-    }
+    known = {engine: _known(engine_words(data), flags, keys) for engine, data in _DATA.items()}
     best = max(known, key=lambda engine: known[engine])
     return best if known[best] else ""
 

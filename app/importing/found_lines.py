@@ -19,11 +19,11 @@ def lines_of(found: Found) -> list[str]:
         "Healed", (f"{one.was} -> {one.to or 'nothing says it now'}" for one in found.healed)
     )
     lines += _section("Problems", found.problems)
-    lines += _section("No settings", (f"{k}: {_told(v)}" for k, v in found.other.items()))
+    lines += _section("Beside the settings", (f"{k}: {_told(v)}" for k, v in found.other.items()))
     lines += _section("Environment", (f"{k}={v}" for k, v in found.env.items()))
     if found.passthrough:
         lines += _section("Not understood", (" ".join(found.passthrough),))
-    lines += _section("Leave as they came", found.extra_flags)
+    lines += _section("Leave as they came, in lines of llama.cpp", found.extra_flags)
     left_out = settings_for(found).left_out
     lines += _section("Not taken over", (f"{key}: {why}" for key, why in left_out.items()))
     return lines + _section("Notes", found.notes)

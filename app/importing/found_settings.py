@@ -51,7 +51,9 @@ def settings_for(found: Found) -> Usable:
             wanted[key] = _on_host(key, _as_kept(key, value), found.mounts)
     wanted |= _context(found, left_out)
     wanted = {key: value for key, value in wanted.items() if _is_known(key, value, left_out)}
-    values = {key: v for key, value in wanted.items() if (v := _checked(key, value, left_out)) is not None}
+    values = {
+        key: v for key, value in wanted.items() if (v := _checked(key, value, left_out)) is not None
+    }
     flags = _extra_flags(found, left_out)
     if flags:
         values["extra_flags"] = flags
@@ -114,7 +116,7 @@ def _context(found: Found, left_out: dict[str, str]) -> dict[str, Value]:
         values["slots"] = slots
     total, cap = _number(said["ctx_total_tok"]), _number(said["ctx_per_slot_tok"])
     if unified is None and found.target in _SHARING and (cap or slots):
-        # Nothing is multiplied there: a pool for one whole conversation is the least it starts with.
+        # Nothing is multiplied there: a pool for one conversation is the least it starts with.
         unified, total = True, total or cap
     if isinstance(unified, bool):
         values["kv_unified"] = unified

@@ -74,4 +74,3 @@ def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
         more = f"{len(calls) - MOST_CALLS:,} more commands of the text were not read."
         found[-1] = msgspec.structs.replace(found[-1], notes=(*found[-1].notes, more))
     return tuple(found)
-

@@ -29,7 +29,7 @@ _RECENT = (
     "--cache-ram", "--ctx-checkpoints", "--models-dir", "--models-preset",
 )  # fmt: skip
 _LIKE_A_FILE = re.compile(r"\.[A-Za-z]\w{0,7}$")
-_EVERYWHERE = ("0.0.0.0", "::", "*")  # noqa: S104 - read, not bound to
+_EVERYWHERE = ("0.0.0.0", "::", "*")
 _THINKING = "enable_thinking"
 
 
@@ -191,7 +191,11 @@ def _thinking(gathering: LlamaGathering) -> None:
     if "reasoning" in gathering.other:
         return
     gathering.other["reasoning"] = meant
-    rest = {k: v for k, v in arguments.items() if k != _THINKING} if isinstance(arguments, dict) else {}
+    rest = (
+        {k: v for k, v in arguments.items() if k != _THINKING}
+        if isinstance(arguments, dict)
+        else {}
+    )
     kept = [("--chat-template-kwargs", json.dumps(rest))] if rest else []
     gathering.hand_on_instead("--chat-template-kwargs", ("--reasoning", meant), *kept)
 

@@ -80,4 +80,3 @@ def _tell_misspelt(name: str, gathering: Gathering) -> None:
     gathering.problem(
         "misspelt_variable", f"llama.cpp reads no variable {name!r}, so it has no effect{hint}"
     )
-

@@ -45,7 +45,8 @@ _FREE_TEXT = frozenset(
 )
 _OPEN_TEXT = re.compile(
     r"<[A-Za-z][\w .-]*>|^\[[A-Za-z][\w .-]*\]$|^\.{3}$|^…$|^your[_ -][\w .-]+$"
-    r"|^YOUR_\w+$", re.IGNORECASE
+    r"|^YOUR_\w+$",
+    re.IGNORECASE,
 )
 _SAMPLERS = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc",
              "temperature")  # fmt: skip
@@ -121,8 +122,12 @@ class LlamaGathering(Gathering):
     def found(self) -> Found:
         """Everything, without any secret."""
         env = {name: value_without_secrets(name, value) for name, value in self.env.items()}
-        return msgspec.structs.replace(super().found(), env=env, extra_flags=tuple(self._extra),
-                                       mounts=tuple(self.invocation.mounts))
+        return msgspec.structs.replace(
+            super().found(),
+            env=env,
+            extra_flags=tuple(self._extra),
+            mounts=tuple(self.invocation.mounts),
+        )
 
     # --- What the desk does not know ----------------------------------------------------------
 
@@ -263,9 +268,7 @@ class LlamaGathering(Gathering):
         if is_other and self.settings.get(key) != value:
             self.note(f"The desk has one {key} for all kinds of drafts; {said.written} was taken.")
 
-    def _known_kinds(
-        self, said: Said, kinds: tuple[str, ...], fault: str
-    ) -> tuple[Value, str]:
+    def _known_kinds(self, said: Said, kinds: tuple[str, ...], fault: str) -> tuple[Value, str]:
         known = said.word.choices if said.word is not None else ()
         unknown = [kind for kind in kinds if kind not in known]
         if unknown:

@@ -17,9 +17,7 @@ _LOADING = ("--mlock", "--mmap", "--no-mmap", "--direct-io", "--no-direct-io")
 _NO_REAL_HEIR = ("--logdir",)
 
 
-def with_heirs(
-    said: Iterable[Said], vocabulary: Vocabulary, gathering: Gathering
-) -> list[Said]:
+def with_heirs(said: Iterable[Said], vocabulary: Vocabulary, gathering: Gathering) -> list[Said]:
     """``said`` with heirs in place of what was removed, which ``gathering`` is told of.
 
     What has no heir is handed on as it was.
@@ -70,7 +68,9 @@ def _healed(one: Said, heir: str, vocabulary: Vocabulary, gathering: Gathering) 
     code = "removed_key" if one.origin == "file" else "removed_flag"
     if not heir:
         seen = f" (see {one.word.heirs[0]})" if one.word is not None and one.word.heirs else ""
-        gathering.problem(code, f"{one.written} is not taken any more{seen or ', and nothing says it today'}")
+        gathering.problem(
+            code, f"{one.written} is not taken any more{seen or ', and nothing says it today'}"
+        )
         gathering.keep_words((one.written, *one.values))
         return []
     flags = _said_by(heir, one, vocabulary)

@@ -206,4 +206,3 @@ def name_of(word: Word) -> str:
     long = [n for n in word.names if n.startswith("--") and n not in word.negated]
     first = (long or [word.names[0]])[0]
     return _NAMES.get(first, first.lstrip("-").replace("-", "_").replace(".", "_"))
-

@@ -15,6 +15,8 @@ from app.importing.llama_environment import set_to
 from app.importing.llama_said import Said, Vocabulary
 from app.importing.typed_numbers import truth, whole
 
+# Cells of a row may be quoted.
+_ROWS = ("--lora", "--lora-scaled", "--override-kv", "--control-vector", "--control-vector-scaled")
 _IGNORED = ("version",)
 
 
@@ -31,6 +33,7 @@ def flags_of(
             _take_own_key(key, value, gathering)
             continue
         flag = _flag_of(key, value, vocabulary, gathering)
+        flag = _unquoted(flag, gathering) if flag is not None else None
         if flag is not None:
             said.append(flag)
     return said
@@ -45,9 +48,7 @@ def _take_own_key(key: str, value: str, gathering: Gathering) -> None:
     )
 
 
-def _flag_of(
-    key: str, value: str, vocabulary: Vocabulary, gathering: Gathering
-) -> Said | None:
+def _flag_of(key: str, value: str, vocabulary: Vocabulary, gathering: Gathering) -> Said | None:
     spelling = _spelling_of(key, vocabulary) or _mended(key, vocabulary, gathering)
     if spelling is None:
         near = difflib.get_close_matches(
@@ -62,6 +63,23 @@ def _flag_of(
     said = replace(vocabulary.said(spelling, (), key), origin="file")
     variable = engine_words("llama_cpp").variable(key)
     return set_to(said, value, negates=variable is not None and variable.negates)
+
+
+def _unquoted(said: Said, gathering: Gathering) -> Said:
+    """Without the quotes around a value; the program takes them for a part of it.
+
+    In a row they keep a comma, and in JSON they make a text.
+    """
+    value = said.value
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    has_rows = said.word is not None and (said.word.kind == "json" or said.is_called(*_ROWS))
+    if not is_quoted or has_rows:
+        return said
+    gathering.problem(
+        "shell_quoting",
+        f"{said.written}: a preset has no quotes, and llama-server takes them for a part of it",
+    )
+    return replace(said, values=(value[1:-1],))
 
 
 def _spelling_of(key: str, vocabulary: Vocabulary) -> str | None:

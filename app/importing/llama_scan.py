@@ -22,7 +22,7 @@ from app.importing.typed_numbers import decimal, is_variable, truth
 from engine_bridge.typed_text import quoted
 
 _FLAG = re.compile(r"--?[A-Za-z]")
-_DASHES = re.compile(r"[\u2010-\u2015\u2212]+(?=[A-Za-z])")
+_DASHES = re.compile(r"[\u2010-\u2015\u2212]+-*(?=[A-Za-z])")
 # Left over where a line was broken by a sign of another shell.
 _CONTINUATION = re.compile(r"[\\^`]+")
 # What a flag means where its value is missing: once, these were switches or had a default.
@@ -52,7 +52,8 @@ def scan(words: Sequence[str], vocabulary: Vocabulary, gathering: Gathering) -> 
     """Every flag of ``words`` with what belongs to it; ``gathering`` is told of each liberty."""
     if len(words) > MOST_WORDS:
         gathering.problem(
-            "too_long", f"{len(words):,} words are no command line; the first {MOST_WORDS:,} were read"
+            "too_long",
+            f"{len(words):,} words are no command line; the first {MOST_WORDS:,} were read",
         )
     return _Scanner(words[:MOST_WORDS], vocabulary, gathering).scan()
 

@@ -108,9 +108,7 @@ def tell_age(invocation: Invocation, target: str, gathering: Gathering) -> None:
         runner = " runner" if invocation.words[:1] == ("runner",) else ""
         gathering.problem("old_program", f"{name}{runner} is called {target} today")
     if _OLD_IMAGE in invocation.image:
-        gathering.problem(
-            "old_image", "images of ggerganov moved to ghcr.io/ggml-org/llama.cpp"
-        )
+        gathering.problem("old_image", "images of ggerganov moved to ghcr.io/ggml-org/llama.cpp")
     if target == FILE:
         gathering.problem(
             "foreign_program", "llamafile brings an engine of its own, with flags of its own"

@@ -91,4 +91,3 @@ def _tell(problem: Problem, gathering: LlamaGathering) -> None:
         gathering.problem("contradiction", problem.message)
     else:
         gathering.note(problem.message)
-

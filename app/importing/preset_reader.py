@@ -49,14 +49,10 @@ def read_preset(text: str) -> tuple[Invocation, ...]:
 
 def _add(key: str, text: str, values: _Values) -> None:
     value = _COMMENT.sub("", text).strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        value = value[1:-1]
     values.setdefault(key.strip(), []).append(value)
 
 
-def _invocation(
-    name: str, common: _Values, own: _Values, problems: list[str]
-) -> Invocation:
+def _invocation(name: str, common: _Values, own: _Values, problems: list[str]) -> Invocation:
     """The section's own values come last, so that they win where a key has two names."""
     values = {key: common[key] for key in common if key not in own} | own
     return Invocation(

@@ -1,4 +1,4 @@
-"""A text becomes what can be taken over from it: the engine is chosen, the command line tells it."""
+"""A text becomes what can be taken over from it; the engine is chosen, the command tells it."""
 
 from __future__ import annotations
 

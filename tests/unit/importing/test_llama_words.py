@@ -46,7 +46,9 @@ def test_that_every_setting_but_those_of_the_desk_alone_has_a_flag() -> None:
 def test_that_every_spelling_of_a_flag_is_read_as_the_same(word: Word) -> None:
     if word.removed or word.arity != 1 or not key_of(word):
         return
-    value = str(word.choices[0]) if word.choices else {"int": "1", "float": "0.5"}.get(word.kind, "a=b")
+    value = (
+        str(word.choices[0]) if word.choices else {"int": "1", "float": "0.5"}.get(word.kind, "a=b")
+    )
     found = [server(f"-m x.gguf {name} {value}").settings for name in word.names]
     assert all(one.get(key_of(word)) == found[0][key_of(word)] for one in found)
 
@@ -75,16 +77,15 @@ def test_that_every_spelling_of_a_flag_is_read_as_the_same(word: Word) -> None:
         ("--lora a.gguf,b.gguf", "lora", ("a.gguf", "b.gguf")),
         ("--lora-scaled a.gguf:0.5", "lora", ("a.gguf:0.5",)),
         ("--dry-sequence-breaker none", "dry_sequence_breakers", ()),
-        (r"--dry-sequence-breaker '\n' --dry-sequence-breaker x", "dry_sequence_breakers", ("\n", "x")),
+        (r"--dry-sequence-breaker '\n' --dry-sequence-breaker x", "dry_sequence_breakers",
+         ("\n", "x")),
         ("--tensor_split 1", "tensor_split", ("1",)),
         ("-hf a/b:Q4_K_M", "hf_repo", "a/b:Q4_K_M"),
         ("--rope-scaling yarn", "rope_scaling", "yarn"),
         ("-fitt 512", "fit_margin_mib", 512),
     ],
 )  # fmt: skip
-def test_that_values_are_read_as_the_program_reads_them(
-    line: str, key: str, value: object
-) -> None:
+def test_that_values_are_read_as_the_program_reads_them(line: str, key: str, value: object) -> None:
     found = server(f"-m x.gguf {line}")
     assert found.settings[key] == value
     assert type(found.settings[key]) is type(value)
@@ -317,7 +318,8 @@ def test_that_variables_are_read_and_flags_win() -> None:
     found = server(
         "-c 1024 --jinja",
         env={"LLAMA_ARG_CTX_SIZE": "512", "LLAMA_ARG_MODEL": "x.gguf", "LLAMA_ARG_MLOCK": "1",
-             "LLAMA_ARG_NO_KV_OFFLOAD": "1", "LLAMA_ARG_CONT_BATCHING": "off", "OMP_NUM_THREADS": "4"},
+             "LLAMA_ARG_NO_KV_OFFLOAD": "1", "LLAMA_ARG_CONT_BATCHING": "off",
+             "OMP_NUM_THREADS": "4"},
     )  # fmt: skip
     assert found.settings["ctx_total_tok"] == 1024
     assert found.settings["model_path"] == "x.gguf"
@@ -494,3 +496,10 @@ def test_that_an_engine_of_ollama_is_read_by_its_words() -> None:
     )  # fmt: skip
     assert found.settings["ctx_per_slot_tok"] == 2048
     assert codes(found) == {"old_program", "blob_path"}
+
+
+def test_that_quotes_in_a_preset_are_told_of_and_taken_off() -> None:
+    found = preset(**{"model": '"C:/my models/x.gguf"', "lora": '"/a, b.gguf"'})
+    assert found.settings["model_path"] == "C:/my models/x.gguf"
+    assert found.settings["lora"] == ("/a, b.gguf",)
+    assert codes(found) == {"shell_quoting"}
