@@ -1,0 +1,297 @@
+"""What an importer found, as the sheet that the window shows, and the values that it would set.
+
+Pure. Every word of the text is escaped and masked on its way into the sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from app.import_models import model_key, model_shown
+from app.import_problems import problems_shown
+from app.import_shown import masked, other_shown, sentence_shown, shown, words_shown
+from app.importing.found import Found
+from app.importing.found_settings import Usable
+from engine_bridge.settings.config import EngineConfig
+from engine_bridge.settings.domain import DomainError, Value
+from engine_bridge.settings.row import Group, Setting
+from engine_bridge.settings.table import BY_KEY, SETTINGS
+from widgets.import_sheet import ImportAsk, ImportCommand, ImportProblem, ImportRow, ImportSheet
+from widgets.value_text import value_with_unit
+
+MOST_COMMANDS = 200
+"""Commands of one text that are listed; a file with more is a log."""
+
+MapSettings = Callable[[Found], Usable]
+
+_MODEL, _DRAFT, _FLAGS = "model_path", "draft_model_path", "extra_flags"
+_BY_DRAFT = "draft-simple"
+# The engine opens these as soon as they are wanted, to say what they would cost.
+_FILES = frozenset({_DRAFT, "lora", "lookup_cache_static_path", "lookup_cache_dynamic_path"})
+_MACHINES = frozenset({"rpc_servers"})
+_BY_RULE = "The engine's rule"
+_DEFAULT = "Not in the text: the default"
+_FILE, _MACHINE = "Names a file", "Names other machines"
+_WITH_DRAFT, _SECRET = "With the draft model", "Holds a key"
+_ABOUT_TICKS = (
+    "What names files or machines is opened once it is wanted, and what holds a key is kept with "
+    "your settings: those are taken only if you tick them."
+)
+_MOST_LINES = 60
+_ENGINES = {
+    "llama-cpp": "llama.cpp",
+    "ollama": "Ollama",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "koboldcpp": "KoboldCpp",
+    "trtllm": "TensorRT-LLM",
+    "trtllm-serve": "TensorRT-LLM",
+    "tensorrt-llm": "TensorRT-LLM",
+    "lms": "LM Studio",
+    "lmstudio": "LM Studio",
+    "lm-studio": "LM Studio",
+}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a text is held against, and what a person said besides it.
+
+    Attributes:
+        wanted: Settings of the desk at present.
+        said: Values for what the text leaves open, by number of the command and key.
+        paths: Files that a person chose or confirmed, by what the text names (``model_key``).
+        running: Path of the model that is loaded; may be empty.
+        fills_up: Whether settings that the text does not say go back to their defaults.
+    """
+
+    wanted: EngineConfig
+    said: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    running: str = ""
+    fills_up: bool = False
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A text, understood.
+
+    Attributes:
+        text: It.
+        found: The commands of the text as they were read.
+        values: For each that is listed the settings that it would set, by key.
+        sheet: What is shown of it.
+    """
+
+    text: str
+    found: tuple[Found, ...]
+    values: tuple[Mapping[str, Value], ...]
+    sheet: ImportSheet
+
+
+def understood(
+    text: str, found: tuple[Found, ...], around: Surroundings, map_settings: MapSettings
+) -> Understood:
+    """What ``found`` says, held against ``around``.
+
+    Args:
+        text: Where it was found.
+        found: What was found in it.
+        around: What it is held against.
+        map_settings: Makes valid values of the desk's settings.
+    """
+    taken = found[:MOST_COMMANDS]
+    values: list[Mapping[str, Value]] = []
+    commands: list[ImportCommand] = []
+    for number, each in enumerate(taken):
+        filled, asks = _filled(each, number, around)
+        usable = map_settings(filled)
+        mine = {key: value for key, value in usable.values.items() if key != _MODEL}
+        fills = _fills(mine, around) if around.fills_up else {}
+        values.append({**fills, **mine})
+        part = _Part(each, number, mine, fills, usable.left_out, asks)
+        commands.append(_command(part, around))
+    more = len(found) - len(taken)
+    sentence = f"{more:,} more commands stand in this text and are not listed." if more else ""
+    return Understood(text, found, tuple(values), ImportSheet(tuple(commands), sentence))
+
+
+def engine_name(target: str) -> str:
+    """The program as people call it."""
+    return _ENGINES.get(target.lower(), target) or "a program that is not named"
+
+
+# --- Values ------------------------------------------------------------------------------------
+
+
+def _filled(found: Found, number: int, around: Surroundings) -> tuple[Found, tuple[ImportAsk, ...]]:
+    """``found`` with what a person said in place of what it leaves open, and what is asked."""
+    settings = dict(found.settings)
+    asks: list[ImportAsk] = []
+    for key, value in found.settings.items():
+        setting = BY_KEY.get(key)
+        if value is not None or setting is None or key == _MODEL:
+            continue
+        said, fault = around.said.get((number, key), ""), ""
+        if said.strip():
+            try:
+                settings[key] = setting.domain.parse(said)
+            except DomainError as error:
+                fault = str(error)
+        asks.append(ImportAsk(key, setting.label, setting.domain.describe(), fault))
+    return msgspec.structs.replace(found, settings=settings), tuple(asks)
+
+
+def _fills(mine: Mapping[str, Value], around: Surroundings) -> dict[str, Value]:
+    """Defaults of what is wanted otherwise and not said by the text."""
+    return {
+        setting.key: setting.default
+        for setting in SETTINGS
+        if setting.key not in mine
+        and setting.group is not Group.MODEL
+        and getattr(around.wanted, setting.key) != setting.default
+    }
+
+
+# --- What is shown -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One command on its way into the sheet: what it sets, and what goes to its default."""
+
+    found: Found
+    number: int
+    mine: Mapping[str, Value]
+    fills: Mapping[str, Value]
+    left_out: Mapping[str, str]
+    asks: tuple[ImportAsk, ...]
+
+
+def _command(part: _Part, around: Surroundings) -> ImportCommand:
+    found, mine = part.found, part.mine
+    rows = [_row(BY_KEY[key], mine, around.wanted, found) for key in mine]
+    rows += [_row(BY_KEY[key], part.fills, around.wanted, None) for key in part.fills]
+    rows.sort(key=_place)
+    told = " ".join(found.problems)
+    open_keys = {key for key, value in found.settings.items() if value is None}
+    reasons = [
+        ImportProblem("warning", sentence_shown(f"{_label(key)} is not taken: {reason}"))
+        for key, reason in part.left_out.items()
+        if key != _MODEL and key not in open_keys and reason not in told
+    ]
+    engine = engine_name(found.target)
+    title = shown(found.title, 80).strip()
+    return ImportCommand(
+        title=f"{title} · {engine}" if title else f"Command {part.number + 1} · {engine}",
+        engine=engine,
+        summary=_summary(engine, rows),
+        about_ticks="" if all(row.is_ticked for row in rows) else _ABOUT_TICKS,
+        rows=tuple(rows),
+        asks=part.asks,
+        model=model_shown(found, around.paths.get(model_key(found), ""), around.running),
+        problems=(*reasons, *problems_shown(found.problems, found.healed)),
+        healed=tuple((shown(each.was), shown(each.to)) for each in found.healed[:_MOST_LINES]),
+        kept=words_shown(found.passthrough),
+        leaves_again=bool(found.extra_flags),
+        others=_others(found, mine),
+        notes=tuple(sentence_shown(note) for note in found.notes[:_MOST_LINES]),
+    )
+
+
+def _row(
+    setting: Setting, values: Mapping[str, Value], wanted: EngineConfig, found: Found | None
+) -> ImportRow:
+    """A row of the table; ``found`` is None where the text does not say it."""
+    now, value = getattr(wanted, setting.key), values[setting.key]
+    is_changed = now != value
+    is_derived = found is not None and _is_derived(setting.key, found)
+    mark, is_ticked = "", True
+    if is_changed:
+        mark = _reserve(setting.key, values, wanted)
+        is_ticked = not mark
+    if not mark and found is None:
+        mark = _DEFAULT
+    if not mark and is_derived:
+        mark = _BY_RULE
+    return ImportRow(
+        setting.key,
+        setting.label,
+        _value_shown(setting, now),
+        _value_shown(setting, value),
+        is_changed=is_changed,
+        is_derived=is_derived,
+        is_ticked=is_ticked,
+        mark=mark,
+        help=setting.help,
+    )
+
+
+def _is_derived(key: str, found: Found) -> bool:
+    """Whether the text does not say it and the engine's rules do."""
+    return key in found.derived or (key not in found.settings and key != _FLAGS)
+
+
+def _reserve(key: str, values: Mapping[str, Value], wanted: EngineConfig) -> str:
+    """Why a changed value is not taken unless a person ticks it; empty where it is."""
+    value = values[key]
+    if key == _FLAGS and any(masked(word) != word for word in _words(value)):
+        return _SECRET
+    if value in ("", ()):
+        return ""
+    if key in _FILES:
+        return _FILE
+    if key in _MACHINES:
+        return _MACHINE
+    draft = values.get(_DRAFT, wanted.draft_model_path)
+    is_with_draft = key == "spec_types" and _BY_DRAFT in _words(value)
+    return _WITH_DRAFT if is_with_draft and draft not in ("", wanted.draft_model_path) else ""
+
+
+def _value_shown(setting: Setting, value: Value) -> str:
+    if setting.key == _FLAGS and value:
+        return shown("  ".join(_words(value)))
+    return shown(value_with_unit(setting, value)) or "none"
+
+
+def _words(value: Value) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (str(value),)
+
+
+def _place(row: ImportRow) -> tuple[bool, int]:
+    """Changed ones first, then as the tune column has them."""
+    return not row.is_changed, _PLACES[row.key]
+
+
+_PLACES = {setting.key: place for place, setting in enumerate(SETTINGS)}
+
+
+def _summary(engine: str, rows: list[ImportRow]) -> str:
+    if not rows:
+        return f"{engine}: the text says no setting of the desk."
+    noun = "setting" if len(rows) == 1 else "settings"
+    changed = sum(row.is_changed for row in rows)
+    if not changed:
+        return f"{engine}: {len(rows):,} {noun}, as wanted already."
+    would = "differs" if changed == 1 else "differ"
+    return f"{engine}: {len(rows):,} {noun}, {changed:,} of which {would} from what is wanted now."
+
+
+def _label(key: str) -> str:
+    setting = BY_KEY.get(key)
+    return setting.label if setting is not None else shown(key, 80)
+
+
+def _others(found: Found, mine: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+    """Environment, and what was understood and is no setting of the desk."""
+    lines: list[tuple[str, object]] = [
+        (key, value)
+        for key, value in found.settings.items()
+        if key not in BY_KEY and key not in mine and key not in ("hf_repo", "hf_file")
+    ]
+    lines += [(key, value) for key, value in found.other.items() if key != "source_model"]
+    lines += list(found.env.items())
+    return tuple((shown(name, 80), other_shown(name, value)) for name, value in lines[:_MOST_LINES])
