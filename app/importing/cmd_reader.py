@@ -90,7 +90,8 @@ class _Reading:
         """The lines of ``text``, those that go on in the next joined."""
         whole: list[str] = []
         is_open = False
-        for line in text.split("\n"):
+        for written in text.split("\n"):
+            line = written
             if not is_open and _COMMENT.match(line):
                 continue
             begins_with_flag = re.match(r"\s*--?[A-Za-z]", line) is not None
@@ -115,7 +116,7 @@ class _Reading:
     def take_line(self, line: str, depth: int = 0) -> None:
         """One line, as many commands as it holds."""
         for command in _commands(self._put_in(line)):
-            self._take(command.strip().lstrip("@(").strip(), depth)
+            self._take(_without_brackets(command.strip().lstrip("@")), depth)
 
     def _put_in(self, line: str) -> str:
         def value(match: re.Match[str]) -> str:
@@ -160,10 +161,8 @@ class _Reading:
 
     def _set(self, text: str) -> None:
         """``NAME=value``, or all of it in quotes; blanks before the ``=`` belong to the name."""
-        if text.startswith('"'):
-            text = text[1:].rpartition('"')[0] or text[1:]
-        else:
-            text = text.rstrip()
+        is_quoted = text.startswith('"')
+        text = (text[1:].rpartition('"')[0] or text[1:]) if is_quoted else text.rstrip()
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             return
@@ -211,6 +210,12 @@ class _Reading:
         """All that was read."""
         env = kept_env(dict(self._variables.values()), self._used)
         return Script(tuple(self._calls), env, once(self._problems))
+
+
+def _without_brackets(command: str) -> str:
+    """``(program …)`` of a block as the command in it."""
+    bare = command.lstrip("( \t")
+    return bare.removesuffix(")").strip() if bare != command else command
 
 
 def _is_mark(line: str, at: int) -> bool:

@@ -23,9 +23,7 @@ _SERVICES = "services"
 _PARTS = frozenset({"build", "deploy", "environment", "env", "metadata", "labels"})
 _CONTAINERS = frozenset({"containers", "initContainers"})
 # ``${NAME}``, ``${NAME:-default}``, ``$NAME``; two signs are one.
-_PUT_IN = re.compile(
-    r"\$(?:(\$)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}\n]*))?\}|([A-Za-z_]\w*))"
-)
+_PUT_IN = re.compile(r"\$(?:(\$)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}\n]*))?\}|([A-Za-z_]\w*))")
 _OF_CLUSTER = re.compile(r"\$(\$?)\(([A-Za-z_][\w.-]*)\)")
 _SHOWN_CHARACTERS = 60
 
@@ -48,13 +46,13 @@ def _is_container(path: tuple[str, ...], mapping: Mapping[str, Node]) -> bool:
         return True
     if len(path) >= 2 and path[-2] == _SERVICES:
         return not _MARKS.isdisjoint(mapping)
-    is_inside = bool(path) and path[-1] in {"build", "deploy", "environment", "env", "metadata", "labels"}
+    last = path[-1] if path else ""
+    is_inside = last in _PARTS or last.startswith("x-")
     has_start = "image" in mapping and not {"command", "args", "environment", "env"}.isdisjoint(
         mapping
     )
     is_named = bool({"args", "env"} & set(mapping)) and "name" in mapping
     is_alone = len(path) < 2 and not {"command", "environment", "entrypoint"}.isdisjoint(mapping)
-    is_template = bool(path) and path[-1].startswith("x-")
     return not is_inside and (has_start or is_named or is_alone)
 
 

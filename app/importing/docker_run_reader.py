@@ -9,14 +9,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.importing.name_sets import names
 from app.importing.programs import base_name
 
 _RUNNERS = frozenset({"docker", "podman", "nerdctl", "nvidia-docker", "docker.exe", "podman.exe"})
 # Every other flag of docker run has a value.
-_SWITCHES = frozenset(
+_SWITCHES = names(
     "--detach --interactive --tty --rm --privileged --init --read-only --publish-all --replace "
     "--no-healthcheck --oom-kill-disable --sig-proxy --disable-content-trust --help --quiet "
-    "--tls-verify --no-hosts --rmi --http-proxy --use-api-socket".split()
+    "--tls-verify --no-hosts --rmi --http-proxy --use-api-socket"
 )
 _SHORT_SWITCHES = frozenset("ditPq")
 _LONG = {
@@ -153,5 +154,5 @@ def _mount(text: str) -> list[tuple[str, str]]:
 
 def ports_of(text: str) -> list[tuple[str, str]]:
     """``127.0.0.1:8000:8080/tcp`` as the port of the host and that of the container."""
-    parts = text.split("/")[0].rsplit(":", 2)
+    parts = text.partition("/")[0].rsplit(":", 2)
     return [(parts[-2], parts[-1])] if len(parts) > 1 else []

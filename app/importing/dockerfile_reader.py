@@ -40,7 +40,7 @@ def read_dockerfile(text: str) -> tuple[Invocation, ...]:
     problems: list[str] = []
     entry = _words(said.get("ENTRYPOINT", ""), problems)
     container = Container(
-        image=said.get("FROM", "").split(" ")[0],
+        image=said.get("FROM", "").partition(" ")[0],
         words=(*entry, *_words(said.get("CMD", ""), problems)),
         has_own_program=bool(entry),
         env=env,
@@ -69,24 +69,23 @@ def _words(text: str, problems: list[str]) -> tuple[str, ...]:
             words = json.loads(text)
         except (ValueError, RecursionError):
             problems.append(
-                "broken_file: a list of words is no JSON (its quotes have to be double ones); it is "
-                "read as a shell would"
+                "broken_file: a list of words is no JSON (its quotes have to be double ones); it "
+                "is read as a shell would"
             )
         else:
             return tuple(word for word in words if isinstance(word, str))
         text = text.strip("[]").replace(",", " ")
-    calls = read_script(text).calls
-    if len(calls) > 1:
-        # Several commands in one line are the shell's; which of them is meant is told there.
-        return ("sh", "-c", text)
     call = read_words(text)
+    if [each.words for each in read_script(text).calls] != [call.words]:
+        # More than one plain command is the shell's; which of them is meant is told there.
+        return ("sh", "-c", text) if text else ()
     problems += call.problems
     return call.words
 
 
 def _pairs(text: str, known: Mapping[str, str]) -> dict[str, str]:
     """``NAME=value …``, or ``NAME value`` of old."""
-    if "=" not in text.split(" ")[0]:
+    if "=" not in text.partition(" ")[0]:
         name, _, value = text.partition(" ")
         return {name: _put_in(value.strip(), known)} if value else {}
     found: dict[str, str] = {}

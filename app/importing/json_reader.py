@@ -20,7 +20,6 @@ from app.importing.yaml_text import Node, flat, mappings_in, texts_of
 # The names that lists of words, and the program before them, go by; in lower case.
 _PROGRAMS = ("program", "command", "cmd", "path", "executable", "entrypoint")
 _WORDS = ("args", "arguments", "argv", "cmd", "command")
-_MOST_CHARACTERS = 128 * 1024
 
 
 def read_json(text: str) -> tuple[Invocation, ...]:
@@ -29,11 +28,6 @@ def read_json(text: str) -> tuple[Invocation, ...]:
     Raises:
         TextError: If it is no JSON, or nested without bounds.
     """
-    if len(text) > _MOST_CHARACTERS:
-        raise TextError(
-            f"The JSON has {len(text):,} characters; files of settings have at most "
-            f"{_MOST_CHARACTERS:,}. Paste the part that holds the settings."
-        )
     try:
         read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
         document = _node(read, 0)
@@ -66,9 +60,7 @@ def _node(value: Any, depth: int) -> Node:  # noqa: ANN401
     if depth > _DEEPEST:
         raise RecursionError
     if isinstance(value, dict):
-        return {
-            str(key): _node(item, depth + 1) for key, item in value.items() if item is not None
-        }
+        return {str(key): _node(item, depth + 1) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [_node(item, depth + 1) for item in value if item is not None]
     if isinstance(value, bool):
@@ -81,12 +73,8 @@ def _called(mapping: Mapping[str, Node]) -> list[Invocation]:
     named = {key.lower(): value for key, value in mapping.items()}
     if "image" in named and ("cmd" in named or "entrypoint" in named):
         return list(_container(named))
-    words = next(
-        (named[key] for key in _WORDS if isinstance(named.get(key), list)), None
-    )
-    program = next(
-        (named[key] for key in _PROGRAMS if isinstance(named.get(key), str)), None
-    )
+    words = next((named[key] for key in _WORDS if isinstance(named.get(key), list)), None)
+    program = next((named[key] for key in _PROGRAMS if isinstance(named.get(key), str)), None)
     if words is None or not texts_of(words):
         return []
     env = named.get("env") or named.get("environment")

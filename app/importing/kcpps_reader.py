@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.importing.invocation import Invocation
+from app.importing.name_sets import names
 from app.importing.yaml_text import Node, flat
 
 # Some of these are in every file that KoboldCpp writes, and together in no other.
-_MARKS = frozenset(
+_MARKS = names(
     "model_param contextsize gpulayers blasbatchsize usecublas usecuda usevulkan useclblast "
     "flashattention noshift quantkv moeexperts skiplauncher launch onready multiuser "
-    "nommap usemmap usemlock ropeconfig smartcontext debugmode".split()
+    "nommap usemmap usemlock ropeconfig smartcontext debugmode"
 )
 _LEAST_MARKS = 2
 

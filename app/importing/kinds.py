@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 
 from app.importing.programs import base_name
+from app.importing.shell_text import begins_call
 
 
 class Kind(StrEnum):
@@ -67,9 +68,7 @@ _DOCKER_LINE = re.compile(
     r"^[ \t]*(?:ENTRYPOINT|CMD|RUN|COPY|WORKDIR|EXPOSE|ENV|ARG|VOLUME)[ \t]+\S", _M
 )
 _YAML_KEY = re.compile(r"^[ \t]*(?:- )?[\w.\"'/*&-][\w.\"'/ :*&-]{0,80}:(?:[ \t]|$)", _M)
-_FIRST_KEY = re.compile(
-    r"[ \t]*(?:- )?(\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)[ \t]*:(?:[ \t]|$)"
-)
+_FIRST_KEY = re.compile(r"[ \t]*(?:- )?(\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)[ \t]*:(?:[ \t]|$)")
 _COMMAND_KEYS = frozenset({"cmd", "command", "args", "entrypoint", "environment", "env"})
 _YAML_ITEM = re.compile(r"^[ \t]*- \S", _M)
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
@@ -85,14 +84,16 @@ _POSIX_MARKS = (
     (1, re.compile(r"(?:^|[\s=])~/|(?:^|\s)/(?:usr|home|opt|mnt|models?|data|srv|var)/", _M)),
 )
 _CMD_MARKS = (
-    (3, re.compile(r"[ \t]\^[ \t]*$", _M)),
+    (5, re.compile(r"[ \t]\^[ \t]*$", _M)),
+    # A quote that the shell is not to see: no other shell is written so.
+    (3, re.compile(r"(?:^|[\s\\])\^\"", _M)),
     (3, re.compile(r"%(?:~\w+|[A-Za-z_]\w*%)")),
     (3, re.compile(r"^[ \t]*@?(?:echo (?:off|on)|rem |setlocal|::)", _M | re.IGNORECASE)),
     (3, re.compile(r"^[ \t]*set\s+\"?\w+\s?=", _M | re.IGNORECASE)),
     (3, re.compile(r"^[ \t]*(?:setx\s+\w|start\s+\"|pushd\s+\"?%)", _M | re.IGNORECASE)),
 )
 _POWERSHELL_MARKS = (
-    (3, re.compile(r"[ \t]`[ \t]*$", _M)),
+    (5, re.compile(r"[ \t]`[ \t]*$", _M)),
     (4, re.compile(r"\$env:\w", re.IGNORECASE)),
     (4, re.compile(r"^[ \t]*(?:Start|Set|Get|New|Write|Invoke|Push|Import)-[A-Z]\w+\s", _M)),
     (3, re.compile(r"^[ \t]*&\s*[\"'$.]", _M)),
@@ -140,10 +141,7 @@ def _by_lines(text: str) -> Kind:
         return Kind.DOCKERFILE
     if _is_yaml(text):
         return Kind.YAML
-    lines = _lines(text)
-    if lines and all(_ENV_LINE.match(line) for line in lines) and not _runs_something(lines):
-        return Kind.ENV
-    return Kind.SHELL
+    return Kind.ENV if _is_env(text) else Kind.SHELL
 
 
 def shell_of(text: str, hint: str = "") -> str:
@@ -235,6 +233,12 @@ def _is_yaml(text: str) -> bool:
     return bool(items) and len(items) == len(lines) and is_flags
 
 
-def _runs_something(lines: list[str]) -> bool:
-    """Whether a line starts a program behind its assignment."""
-    return any(re.match(r"[ \t]*[A-Za-z_]\w*=\S*[ \t]+[\w./~-]", line) for line in lines)
+def _is_env(text: str) -> bool:
+    """Whether each line sets a variable and none of them starts anything besides."""
+    lines = _lines(text)
+    sets = all(_ENV_LINE.match(line) for line in lines)
+    return bool(lines) and sets and not any(map(_starts_something, lines))
+
+
+def _starts_something(line: str) -> bool:
+    return begins_call(line) or re.search(r"&&|\|\||;[ \t]", line) is not None

@@ -38,7 +38,7 @@ def _word_by_word(text: str) -> str:
 
 
 def _as_settings(text: str) -> str:
-    """vLLM prints what was not left as it is, by the names that its flags have with underscores."""
+    """What vLLM prints of what was not left as it is, by its flags' names."""
     match = _SETTINGS.search(text)
     end = text.find("\n", match.end()) if match else -1
     line = text[match.end() - 1 : end if end >= 0 else len(text)] if match else ""

@@ -9,11 +9,12 @@ import re
 
 from app.importing.call import once
 from app.importing.invocation import Invocation
+from app.importing.name_sets import names
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
 _TYPED = re.compile(r"[ \t]*>{0,3}[ \t]*/set[ \t]+(parameter|system|template)[ \t]+(.*)")
-_INSTRUCTIONS = frozenset(
-    "FROM PARAMETER TEMPLATE SYSTEM ADAPTER LICENSE MESSAGE REQUIRES RENDERER PARSER DRAFT".split()
+_INSTRUCTIONS = names(
+    "FROM PARAMETER TEMPLATE SYSTEM ADAPTER LICENSE MESSAGE REQUIRES RENDERER PARSER DRAFT"
 )
 _MOST_PROBLEMS = 20
 _LONG = '"""'
@@ -38,7 +39,7 @@ def read_modelfile(text: str) -> tuple[Invocation, ...]:
         start = at + match.start(2)
         value, at, is_closed = _value(text, start, end)
         if not is_closed:
-            problems.append(f'broken_file: the {_LONG} of {word} is never closed')
+            problems.append(f"broken_file: the {_LONG} of {word} is never closed")
         _add(word, value, values, problems)
     if not values:
         return ()

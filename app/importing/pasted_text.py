@@ -9,7 +9,7 @@ from app.importing.text_error import TextError
 
 # The longest real file of settings has some ten thousand characters; reading has to end in less
 # time than a person notices, whatever the text.
-LONGEST_CHARACTERS = 256 * 1024
+LONGEST_CHARACTERS = 128 * 1024
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]*\x07")
 _INVISIBLE = re.compile("[\ufeff\u200b\u200c\u2060\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ODD_BLANKS = re.compile("[\u00a0\u2002-\u200a\u202f\u205f\u3000]")

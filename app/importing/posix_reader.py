@@ -18,6 +18,7 @@ from app.importing.call import (
     kept_env,
     once,
 )
+from app.importing.name_sets import names
 from app.importing.posix_lexer import tokens_of
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
@@ -26,9 +27,7 @@ _PUT_IN = re.compile(r"\$\{?(\w+)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
 # Words of the shell's own grammar, which stand before a command.
-_KEYWORDS = frozenset(
-    "if then else elif fi while until do done ! { } time case esac in function [[".split()
-)
+_KEYWORDS = names("if then else elif fi while until do done ! { } time case esac in function [[")
 _DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local", "setenv", "set"})
 _GOING = frozenset({"cd", "pushd"})
 _MISSING_MARK = (
@@ -225,9 +224,7 @@ class _Reading:
         return words[first:]
 
     def _array_of(self, simple: _Simple, word: list[Piece]) -> list[list[Piece]] | None:
-        return next(
-            (simple.arrays[at] for at in simple.arrays if simple.words[at] is word), None
-        )
+        return next((simple.arrays[at] for at in simple.arrays if simple.words[at] is word), None)
 
     def _assign(
         self, pieces: list[Piece], array: list[list[Piece]] | None, env: dict[str, str]
@@ -251,7 +248,6 @@ class _Reading:
 
     def _hold(self, name: str) -> None:
         """What a value lacks matters where the value is used; adding to itself lacks nothing."""
-        itself = re.compile(rf"\$\{{?{name}\b")
         for about, problem in self._variables.take_problems().items():
             put_in = _PUT_IN.match(about)
             is_itself = put_in is not None and put_in.group(1) == name

@@ -19,6 +19,7 @@ from app.importing.call import (
     kept_env,
     once,
 )
+from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
 from app.importing.powershell_lexer import tokens_of
 from app.importing.text_error import TextError
@@ -29,7 +30,7 @@ _DEEPEST = 4
 _SEPARATORS = frozenset({"\n", ";", "|", "&&", "||", "{", "}", ")", "("})
 _OPENING = {"@(": ")", "@{": "}"}
 _CMDLET = re.compile(r"[A-Za-z]+-[A-Z][A-Za-z]+$|(?:param|function|return|throw|exit)$")
-_KEYWORDS = frozenset("if else elseif foreach for while do try catch finally switch".split())
+_KEYWORDS = names("if else elseif foreach for while do try catch finally switch")
 _GOING = frozenset({"set-location", "push-location", "cd", "sl", "pushd", "chdir"})
 _SET_VARIABLE = re.compile(
     r"\[(?:System\.)?Environment\]::SetEnvironmentVariable\(\s*['\"](\w+)['\"]\s*,"
@@ -206,7 +207,7 @@ class _Reading:
         if _operator(first) == "&" or _CMDLET.match(_bare(first)):
             self.take(_Statement(items))
             return
-        is_array = any(isinstance(item, list) or _operator(item) == "," for item in items)
+        is_array = any(map(self._is_array, items))
         values = tuple(self._words(items))
         self._unresolved.clear()
         if not is_array:
@@ -223,6 +224,11 @@ class _Reading:
             self._arrays.add(piece.name)
         if piece.name.startswith("env:"):
             self._env[_env_name(piece)] = " ".join(values)
+
+    def _is_array(self, item: Token | list[Token]) -> bool:
+        if isinstance(item, list) or item.operator == ",":
+            return True
+        return len(item.pieces) == 1 and item.pieces[0].name in self._arrays
 
     def _words(self, items: Sequence[Token | list[Token]]) -> list[str]:
         words: list[str] = []
@@ -241,9 +247,7 @@ class _Reading:
         if only and only.name and not only.is_quoted and only.name in self._variables:
             self._use(only)
             return self._split_text(self._variables[only.name])
-        text = "".join(
-            self._value(piece) if piece.name else piece.text for piece in pieces
-        )
+        text = "".join(self._value(piece) if piece.name else piece.text for piece in pieces)
         is_bare = all(not piece.name and not piece.is_quoted for piece in pieces)
         if is_bare and "," in text[1:-1]:
             self._unresolved.append(_SPLIT_LIST.format(word=text[:_SHOWN_CHARACTERS]))
@@ -326,9 +330,9 @@ class _Reading:
 
 
 _START_SWITCHES = frozenset({"-nonewwindow", "-passthru", "-wait"})
-_START_FLAGS = _START_SWITCHES | frozenset(
+_START_FLAGS = _START_SWITCHES | names(
     "-filepath -argumentlist -args -workingdirectory -windowstyle -verb -credential "
-    "-redirectstandardoutput -redirectstandarderror".split()
+    "-redirectstandardoutput -redirectstandarderror"
 )
 
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.importing.name_sets import names
+
 # The beginning decides: builds carry versions and systems in their names.
 _FAMILIES = (
     ("llama-swap", re.compile(r"llama-swap")),
@@ -27,11 +29,11 @@ _FAMILIES = (
 _GENERAL_NAMES = frozenset({"server", "main"})
 # Words of English too: a command only with one of these behind it, or with a flag.
 _SUBCOMMANDS = {
-    "ollama": frozenset("serve start run create show pull push list ps cp rm stop runner".split()),
-    "vllm": frozenset("serve bench chat complete run-batch".split()),
+    "ollama": names("serve start run create show pull push list ps cp rm stop runner"),
+    "vllm": names("serve bench chat complete run-batch"),
     "sglang": frozenset({"serve", "generate"}),
-    "llama": frozenset("serve server cli run chat bench completion".split()),
-    "lms": frozenset("load server get ps ls unload chat".split()),
+    "llama": names("serve server cli run chat bench completion"),
+    "lms": names("load server get ps ls unload chat"),
 }
 # What stands behind a program and is no word of a sentence.
 _NO_WORD = ("-", "–", "—", "$", "%", "@", "`", "^", "\\", "#")

@@ -19,6 +19,7 @@ from app.importing.invocation import Invocation
 from app.importing.json_reader import read_json
 from app.importing.kinds import Kind, kind_of, shell_of
 from app.importing.modelfile_reader import read_modelfile
+from app.importing.name_sets import names
 from app.importing.pasted_text import Block, blocks_of, plain
 from app.importing.posix_reader import read_script as read_posix
 from app.importing.powershell_reader import read_script as read_powershell
@@ -201,15 +202,15 @@ def _configures(invocation: Invocation) -> bool:
 
 
 _ASKING = {
-    "ollama": frozenset("list ls ps cp rm stop push pull show --version -v".split()),
-    "lmstudio": frozenset("ls ps get status unload log".split()),
+    "ollama": names("list ls ps cp rm stop push pull show --version -v"),
+    "lmstudio": names("ls ps get status unload log"),
     "vllm": frozenset({"--version", "--help", "-h"}),
     "llama.cpp": frozenset({"--version", "--help", "-h", "--list-devices"}),
 }
-_TOOLS = frozenset(
+_TOOLS = names(
     "cd git cmake make ninja pip pip3 apt apt-get brew dnf yum pacman echo printf curl wget tar "
     "unzip mkdir cp mv rm ls chmod chown ln cat tee grep sed awk tail head kill pkill sleep "
     "systemctl journalctl source . test [ ulimit huggingface-cli hf docker podman docker-compose "
     "kubectl npm node nvidia-smi rocm-smi watch which export unset set read trap exit return wait "
-    "shift".split()
+    "shift"
 )

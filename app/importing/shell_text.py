@@ -25,9 +25,7 @@ _PROMPTS = (
     ("powershell", re.compile(r"PS (?:[A-Za-z]:\\|[/~])[^>\n]{0,200}>[ \t]?")),
     (
         "cmd",
-        re.compile(
-            r"[A-Za-z]:\\(?![^>\n]{0,200}[ \t]-)(?:[^>\"|<\n]{0,200}[^>\"|<\n\s])?>[ \t]?"
-        ),
+        re.compile(r"[A-Za-z]:\\(?![^>\n]{0,200}[ \t]-)(?:[^>\"|<\n]{0,200}[^>\"|<\n\s])?>[ \t]?"),
     ),
     ("posix", re.compile(_POSIX_PROMPT)),
     ("posix", re.compile(r"%[ \t]+(?=[\w./~])")),
@@ -47,9 +45,13 @@ _ANY_SCRIPT = re.compile(
     r"pause|exit|goto|cls|chcp|timeout|alias|source|export|unset|ulimit|sleep|then|else|elif|fi|do|"
     r"done|case|esac|while|until|trap|shift|return|exec|eval|function|printf|mkdir|git|cmake|make|"
     r"pip3?|uv|apt(?:-get)?|brew|winget|curl|wget|cat|tee|cp|mv|rm|ls|chmod|ln|kill|pkill|wait|"
-    r"huggingface-cli|hf|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
+    r"huggingface-cli|hf|cmd|powershell|pwsh|wsl|bash|sh|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
     r"|[)}\]({&.\"'$:@<]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
     re.IGNORECASE,
+)
+# Without one of these a line calls nothing that is looked for: most lines of a text have none.
+_MAY_CALL = re.compile(
+    r"llama|vllm|sglang|kobold|trtllm|tensorrt|lms|server|main|docker|podman|nerdctl", re.IGNORECASE
 )
 _SPAN = re.compile(r"`([^`\n]+)`")
 _BEFORE_NAMES = "\"'`(=["
@@ -96,7 +98,8 @@ def _without_prompts(lines: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """The lines without prompts, the shell that they tell, and the prompts."""
     bare: list[str] = []
     shell, prompts, is_open = "", list[str](), False
-    for line in lines:
+    for written in lines:
+        line = written
         prompt, kind = _prompt(line)
         second = _SECOND_PROMPT.match(line) if is_open else None
         if prompt:
@@ -177,6 +180,8 @@ def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def begins_call(line: str) -> bool:
     """Whether a line begins with the call of an engine, whatever starts it."""
+    if not _MAY_CALL.search(line):
+        return False
     quoted = re.match(r"&?[ \t]*([\"'])([^\"'\n]+)\1", line.lstrip())
     if quoted and family(quoted.group(2)):
         return True

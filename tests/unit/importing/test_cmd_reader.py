@@ -24,7 +24,8 @@ def codes(found: Invocation) -> set[str]:
 
 def test_that_carets_join_lines_and_backslashes_stay() -> None:
     found = one(
-        "@echo off\nREM serve\nC:\\llama\\llama-server.exe ^\n  -m C:\\models\\a.gguf ^\n  -c 4096\npause\n"
+        "@echo off\nREM serve\nC:\\llama\\llama-server.exe ^\n"
+        "  -m C:\\models\\a.gguf ^\n  -c 4096\npause\n"
     )
     assert (found.program, found.words) == (
         "llama-server.exe",
@@ -87,9 +88,7 @@ def test_that_a_blank_before_the_sign_makes_another_variable() -> None:
         ("llama-server -m ~\\a.gguf", ("-m", "~\\a.gguf"), "home_path"),
     ],
 )  # fmt: skip
-def test_that_what_was_meant_is_read_and_said(
-    text: str, words: tuple[str, ...], code: str
-) -> None:
+def test_that_what_was_meant_is_read_and_said(text: str, words: tuple[str, ...], code: str) -> None:
     found = one(text)
     assert found.words == words
     assert codes(found) == {code}

@@ -67,9 +67,7 @@ def test_that_variables_folders_and_ports_are_told() -> None:
         ("mine/own:1 -m a", "", ("-m", "a")),
     ],
 )  # fmt: skip
-def test_that_the_image_tells_the_program(
-    tail: str, program: str, words: tuple[str, ...]
-) -> None:
+def test_that_the_image_tells_the_program(tail: str, program: str, words: tuple[str, ...]) -> None:
     found = one(f"docker run {tail}" if words else f"docker run -d {tail}")
     assert (found.program, found.words) == (program, words)
 

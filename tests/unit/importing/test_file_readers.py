@@ -87,7 +87,7 @@ def test_that_each_model_is_a_call() -> None:
 
 
 def test_that_one_model_of_llama_swap_is_read() -> None:
-    found = one("\"a-b\":\n  cmd: |\n    llama-server\n    -m x\n  ttl: 5\n")
+    found = one('"a-b":\n  cmd: |\n    llama-server\n    -m x\n  ttl: 5\n')
     assert (found.kind, found.title, found.words) == ("llama-swap", "a-b", ("-m", "x"))
 
 
@@ -102,7 +102,11 @@ def test_that_llama_swap_on_windows_is_read() -> None:
 
 
 def test_that_macros_that_multiply_are_refused() -> None:
-    lines = ["macros:", "  a0: xxxxxxxxxx", *[f"  a{n + 1}: '${{a{n}}}${{a{n}}}${{a{n}}}'" for n in range(19)]]
+    lines = [
+        "macros:",
+        "  a0: xxxxxxxxxx",
+        *[f"  a{n + 1}: '${{a{n}}}${{a{n}}}${{a{n}}}'" for n in range(19)],
+    ]
     with pytest.raises(TextError, match="no engine takes"):
         read("\n".join([*lines, "models:", "  m:", "    cmd: llama-server -m ${a19}"]))
 

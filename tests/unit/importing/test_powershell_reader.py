@@ -82,9 +82,7 @@ def test_that_variables_alone_are_an_environment() -> None:
         ('llama-server --j {"a": 1} -c 1', ("--j", '{"a": 1}', "-c", "1"), "shell_quoting"),
     ],
 )  # fmt: skip
-def test_that_what_was_meant_is_read_and_said(
-    text: str, words: tuple[str, ...], code: str
-) -> None:
+def test_that_what_was_meant_is_read_and_said(text: str, words: tuple[str, ...], code: str) -> None:
     found = one(text)
     assert found.words == words
     assert code in codes(found)
