@@ -84,9 +84,7 @@ def is_flag(word: str) -> bool:
 
 
 class _Reader:
-    def __init__(
-        self, words: Sequence[str], engine: EngineWords, meant: Mapping[str, str]
-    ) -> None:
+    def __init__(self, words: Sequence[str], engine: EngineWords, meant: Mapping[str, str]) -> None:
         self._words = words
         self._engine = engine
         self._meant = meant

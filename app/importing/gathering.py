@@ -93,7 +93,9 @@ class Gathering:
     def _not_a_value(self, text: str, written: str) -> None:
         if is_variable(text):
             if not any(p.startswith("unresolved_variable:") and text in p for p in self._problems):
-                self.problem("unresolved_variable", f"{written} {text}: its value is not in the text")
+                self.problem(
+                    "unresolved_variable", f"{written} {text}: its value is not in the text"
+                )
         elif is_placeholder(text):
             self.problem("placeholder", f"{written} {text} waits for a value of yours")
         else:

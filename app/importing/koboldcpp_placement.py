@@ -28,7 +28,7 @@ def settle(gathering: Gathering) -> None:
     scale = other.pop(_SCALE, None)
     adapters = gathering.settings.get("lora")
     if isinstance(adapters, tuple) and isinstance(scale, float) and scale != 1.0:
-        gathering.setting("lora", tuple(f"{adapter}:{scale:g}" for adapter in adapters))
+        gathering.setting("lora", tuple(f"{adapter}:{scale}" for adapter in adapters))
 
 
 def _layers(gathering: Gathering, said: Said) -> None:
@@ -62,7 +62,7 @@ def _shares(gathering: Gathering, said: Said) -> None:
     if any(decimal(part) is None for part in parts):
         gathering.open("tensor_split", " ".join(said.values), said.written)
     else:
-        gathering.setting("tensor_split", tuple(f"{decimal(part):g}" for part in parts))
+        gathering.setting("tensor_split", tuple(parts))
 
 
 def _main_board(gathering: Gathering, said: Said) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from app.export.engine_words import engine_words
 from app.importing import koboldcpp_placement as placement
+from app.importing.contradictions import tell_contradictions
 from app.importing.draft_words import derive_kind
 from app.importing.flag_handlers import (
     Handler,
@@ -52,6 +53,7 @@ def understand(invocation: Invocation) -> Found:
     _settle_room(gathering)
     _settle_drafts(gathering)
     look_at_variables(gathering, engine, "KCPP_")
+    tell_contradictions(gathering)
     return gathering.found()
 
 
@@ -152,7 +154,9 @@ def _defaults(gathering: Gathering, said: Said) -> None:
     except LooseJsonError:
         values = ""
     if not isinstance(values, dict):
-        gathering.problem("bad_value", f"{said.written} {quoted(said.value)} cannot be read as JSON")
+        gathering.problem(
+            "bad_value", f"{said.written} {quoted(said.value)} cannot be read as JSON"
+        )
         return
     unknown = [name for name, value in values.items() if not _default(gathering, name, value)]
     if unknown:

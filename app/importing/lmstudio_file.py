@@ -1,4 +1,4 @@
-"""LM Studio's files as settings: load configurations of its SDK, its REST server, and its presets."""
+"""LM Studio's files as settings: load configurations, requests to its server, and presets."""
 
 from __future__ import annotations
 

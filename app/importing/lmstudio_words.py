@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from app.export.engine_words import engine_words
+from app.importing.contradictions import tell_contradictions
 from app.importing.flag_handlers import (
     Handler,
     shown,
@@ -45,6 +46,7 @@ def understand(invocation: Invocation) -> Found:
     _settle_room(gathering)
     if command == "load" and not alone:
         gathering.problem("no_model", "no model is named; lms asks for one")
+    tell_contradictions(gathering)
     return gathering.found()
 
 

@@ -152,9 +152,7 @@ def _parameter(
         gathering.leave(engine.engine, [f"PARAMETER {key} {value}"])
 
 
-def _removed(
-    gathering: Gathering, name: str, engine: EngineWords, *, taken_over: bool
-) -> None:
+def _removed(gathering: Gathering, name: str, engine: EngineWords, *, taken_over: bool) -> None:
     gathering.heal(name, "")
     what = "; here it works, and it was taken over" if taken_over else ", and nothing says it today"
     gathering.problem(

@@ -13,6 +13,7 @@ import msgspec
 
 from app.export.engine_words import EngineWords, engine_words
 from app.importing import llama_words, ollama_modelfile
+from app.importing.contradictions import tell_contradictions
 from app.importing.flag_handlers import Handler, shown, understand_flags
 from app.importing.flag_reader import read_flags
 from app.importing.found import Found
@@ -44,6 +45,7 @@ def understand(invocation: Invocation) -> Found:
     _command(gathering, engine)
     _ports(gathering)
     _settle_room(gathering)
+    tell_contradictions(gathering)
     return gathering.found()
 
 

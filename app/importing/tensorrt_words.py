@@ -187,9 +187,7 @@ def _take_key(gathering: Gathering, key: str, items: tuple[str, ...]) -> bool:
     return True
 
 
-def _file(
-    gathering: Gathering, values: Mapping[str, tuple[str, ...]], engine: EngineWords
-) -> None:
+def _file(gathering: Gathering, values: Mapping[str, tuple[str, ...]], engine: EngineWords) -> None:
     left = []
     for key, items in values.items():
         line = f"{key}: {', '.join(items)}"

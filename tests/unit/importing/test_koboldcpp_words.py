@@ -75,7 +75,11 @@ def test_that_a_flag_says(
 
 @pytest.mark.parametrize(
     ("draft", "kind"),
-    [("d-Q8_0-MTP.gguf", "draft-mtp"), ("tiny.gguf", "draft-simple"), ("x-Eagle3.gguf", "draft-eagle3")],
+    [
+        ("d-Q8_0-MTP.gguf", "draft-mtp"),
+        ("tiny.gguf", "draft-simple"),
+        ("x-Eagle3.gguf", "draft-eagle3"),
+    ],
 )
 def test_that_a_draft_is_told_by_its_name(draft: str, kind: str) -> None:
     found = understand(call(f"koboldcpp -m m.gguf -md {draft} --draftamount 8"))

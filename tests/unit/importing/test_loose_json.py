@@ -33,14 +33,16 @@ def test_that_values_may_hold_colons_and_blanks() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "3", "mtp", "{", "{a}", "{a:1", "[1", "{a:1}}", "{:1}", "{a:1} b", "['x]"]
+    "text", ["", "mtp", "{", "{a}", "{a:1", "[1", "{a:1}}", "{:1}", "{a:1} b", "['x]"]
 )
 def test_that_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(LooseJsonError):
         read_json(text)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "{a:" * 30_000, "[" * 60 + "]" * 60, " " * 200_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "{a:" * 30_000, "[" * 60 + "]" * 60, " " * 200_000]
+)
 def test_that_depth_and_length_are_bounded(text: str) -> None:
     with pytest.raises(LooseJsonError):
         read_json(text)

@@ -30,7 +30,8 @@ def test_that_one_variable_sets_both_cache_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("1", "on"), ("true", "on"), ("0", "off"), ("false", "off"), (" '1' ", "on")]
+    ("text", "value"),
+    [("1", "on"), ("true", "on"), ("0", "off"), ("false", "off"), (" '1' ", "on")],
 )
 def test_that_a_switch_is_read_as_ollama_reads_it(text: str, value: str) -> None:
     assert variables(OLLAMA_FLASH_ATTENTION=text).settings == {"flash_attn": value}
@@ -264,3 +265,9 @@ def test_that_no_secret_is_repeated() -> None:
     found = variables(HF_TOKEN=TOKEN, OLLAMA_ORIGINS="*")
     assert TOKEN not in repr(found)
     assert found.env["HF_TOKEN"] == "REDACTED"
+
+
+def test_that_what_cannot_be_together_is_told_of() -> None:
+    found = variables(OLLAMA_FLASH_ATTENTION="0", OLLAMA_KV_CACHE_TYPE="q8_0")
+    assert "flash attention" in problem(found, "contradiction")
+    assert not variables(OLLAMA_KV_CACHE_TYPE="q8_0").problems

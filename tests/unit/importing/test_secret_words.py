@@ -41,7 +41,9 @@ def test_that_names_that_only_sound_alike_are_none(name: str) -> None:
 def test_that_keys_are_hidden_wherever_they_stand() -> None:
     assert without_secrets(f"-e HF_TOKEN={TOKEN} x") == f"-e HF_TOKEN={HIDDEN} x"
     assert without_secrets(KEY) == HIDDEN
-    assert without_secrets("Authorization: Bearer abcdefgh12345") == f"Authorization: Bearer {HIDDEN}"
+    assert (
+        without_secrets("Authorization: Bearer abcdefgh12345") == f"Authorization: Bearer {HIDDEN}"
+    )
     assert without_secrets("http://me:pass@host/v1") == f"http://{HIDDEN}@host/v1"
 
 

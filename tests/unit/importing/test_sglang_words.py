@@ -41,7 +41,8 @@ def test_that_chunks_are_no_micro_batch() -> None:
          "--speculative-num-steps 2", ("draft-eagle3",), 2),
         ("--speculative-algorithm NEXTN --speculative-num-steps 1", ("draft-mtp",), 1),
         ("--speculative-algorithm EAGLE --speculative-num-steps 3", ("draft-mtp",), 3),
-        ("--speculative-algorithm STANDALONE --speculative-num-draft-tokens 6", ("draft-simple",), 6),
+        ("--speculative-algorithm STANDALONE --speculative-num-draft-tokens 6",
+         ("draft-simple",), 6),
         ("--speculative-algorithm DFLASH --speculative-dflash-block-size 9", ("draft-dflash",), 9),
     ],
 )  # fmt: skip
@@ -104,7 +105,9 @@ def test_that_samplers_are_read() -> None:
 
 
 def test_that_a_yaml_file_says_the_same_as_the_line() -> None:
-    line = understand(call("sglang serve --model-path m.gguf --context-length 4096 --disable-radix-cache"))
+    line = understand(
+        call("sglang serve --model-path m.gguf --context-length 4096 --disable-radix-cache")
+    )
     file = understand(
         document("yaml", **{"model-path": "m.gguf", "context-length": "4096",
                             "disable-radix-cache": "true"})

@@ -68,7 +68,9 @@ def test_that_ngrams_have_lengths_of_their_own() -> None:
 
 def test_that_fp8_and_lookahead_are_told_of() -> None:
     found = understand(
-        document("yaml", kv_cache_config__dtype="fp8", speculative_config__decoding_type="Lookahead")
+        document(
+            "yaml", kv_cache_config__dtype="fp8", speculative_config__decoding_type="Lookahead"
+        )
     )
     assert found.settings == {}
     assert "fp8" in problem(found, "not_transferable")

@@ -191,7 +191,9 @@ def test_that_a_yaml_file_says_the_same_as_the_line() -> None:
 
 
 def test_that_a_named_file_is_not_opened() -> None:
-    assert "open that file" in problem(understand(call("vllm serve --config a.yaml m")), "config_file")
+    assert "open that file" in problem(
+        understand(call("vllm serve --config a.yaml m")), "config_file"
+    )
 
 
 def test_that_a_benchmark_is_no_server() -> None:
