@@ -17,6 +17,7 @@ from enum import StrEnum
 
 # Python keeps a byte b of a file name that is no UTF-8 as the character U+DC00 + b.
 _FIRST_STRAY_BYTE, _LAST_STRAY_BYTE = 0xDC80, 0xDCFF
+_STRAY_BYTE = re.compile(r"[\udc80-\udcff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Of these a line feed and a tab do no harm inside quotes, and every shell takes them.
 _KEYS = re.compile(r"[\x01-\x08\x0b-\x1f\x7f]")
@@ -116,7 +117,7 @@ def notes_on(words: Sequence[str], shell: Shell) -> tuple[str, ...]:
 
 def has_stray_bytes(word: str) -> bool:
     """Whether ``word`` holds bytes of a file name that are no UTF-8."""
-    return any(_FIRST_STRAY_BYTE <= ord(character) <= _LAST_STRAY_BYTE for character in word)
+    return _STRAY_BYTE.search(word) is not None
 
 
 def _quoted(words: Sequence[str], shell: Shell) -> list[str]:

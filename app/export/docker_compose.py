@@ -30,7 +30,7 @@ def export(
     if reason := why_not_in_file(config, "a compose file") or why_not_mounted(config):
         return refused(TARGET, reason, server.answers)
     text = yaml_text({"services": {SERVICE: _service(server)}})
-    file = ExportedFile(FILE, text, "Belongs into a folder of its own; the command runs there.")
+    file = ExportedFile(FILE, text, "Put it in a folder of its own and run the command there.")
     return exported(
         TARGET, ("docker", "compose", "up", "-d"), server.notes, server.answers, shell,
         files=(file,),

@@ -77,7 +77,7 @@ def _place_of_grammar(server: Contained) -> tuple[list[str], str, str]:
     """What mounts the grammar's file, its path inside, and where it belongs, a sentence."""
     folder = next((mount for mount in server.mounts if not mount.is_file), None)
     if folder is not None:
-        about = f"Belongs into {folder.source}, which the container sees as {folder.target}."
+        about = f"Put it in {folder.source}, which the container sees as {folder.target}."
         return [], f"{folder.target}/{GRAMMAR_FILE}", about
     mount = Mount(f"./{GRAMMAR_FILE}", f"/{GRAMMAR_FILE}", is_file=True)
-    return ["--mount", _mount(mount)], mount.target, "Belongs into the folder the line runs in."
+    return ["--mount", _mount(mount)], mount.target, "Put it in the folder the line runs in."

@@ -78,12 +78,11 @@ def export(
         ExportedFile(
             FILE,
             "\n".join(lines) + "\n",
-            f"Belongs into the folder that {PROGRAM} is started in; sections of more models may "
-            "follow.",
+            f"Put it in the folder {PROGRAM} is started in; sections of more models may follow.",
         )
     ]
     if grammar:
-        files.append(grammar_file(grammar, f"Belongs beside {FILE}."))
+        files.append(grammar_file(grammar, f"Put it beside {FILE}."))
     return exported(
         TARGET, (PROGRAM, "--models-preset", FILE), _notes(s), answers | missing, shell,
         files=tuple(files),

@@ -25,7 +25,7 @@ from app.export.told import (
     without_flags,
     without_grammar,
 )
-from app.export.yaml_text import block, yaml_text
+from app.export.yaml_text import Block, yaml_text
 from app.quoting import Shell, in_windows_quotes
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
@@ -58,11 +58,13 @@ def export(
     words = [*server.words, *(("--grammar-file", "grammar.gbnf") if grammar else ())]
     name = model_name(config, facts)
     cmd = _command([PROGRAM, "--port", "${PORT}", *words], is_windows=shell is not Shell.POSIX)
-    text = yaml_text({"models": {name: {"cmd": block(cmd)}}})
-    files = [ExportedFile(FILE, text, "Belongs where llama-swap finds it, or into its own file.")]
+    text = yaml_text({"models": {name: {"cmd": Block(cmd)}}})
+    files = [
+        ExportedFile(FILE, text, "Put it where llama-swap finds it, or its model into your file.")
+    ]
     if grammar:
         answers |= in_a_file(config)
-        files.append(grammar_file(grammar, "Belongs into the folder llama-swap is started in."))
+        files.append(grammar_file(grammar, "Put it in the folder llama-swap is started in."))
     return exported(
         TARGET, ("llama-swap", "--config", FILE), _notes(name, server.notes),
         answers | _dropped(config, plain), shell,

@@ -38,7 +38,7 @@ def export(
         return refused(TARGET, reason, server.answers)
     text = _unit(server.words, model_name(config, facts), locks="mlock" in config.load_mode)
     file = ExportedFile(
-        FILE, text, f"Belongs into {FOLDER}; for the whole machine into /etc/systemd/system."
+        FILE, text, f"Put it in {FOLDER}, or for the whole machine in /etc/systemd/system."
     )
     return exported(
         TARGET, ("systemctl", "--user", "enable", "--now", FILE), (*_NOTES, *server.notes),

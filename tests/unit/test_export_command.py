@@ -53,7 +53,7 @@ def test_that_files_stand_behind_the_command_with_their_names(
     assert lines[0] == "llama-server --models-preset models.ini"
     assert lines[1:4] == ["", "--- models.ini ---", "[m]"]
     assert lines[-3:] == ["", "--- grammar.gbnf ---", 'root ::= "a"']
-    assert "file: models.ini: Belongs" in said.err
+    assert "file: models.ini: Put it in the folder" in said.err
 
 
 def test_that_only_changed_settings_are_named_and_the_others_counted(

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from app.export import docker_compose, docker_run
 from app.export.container import contained
 from app.export.dialect import Export
+from app.export.engine_words import engine_words
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.settings.config import EngineConfig
-from tests.unit.export.checked_words import said_in
-from tests.unit.test_export import EFFECTIVE, FACTS, configs, effectives
+from tests.unit.export.checked_words import assert_shared_takes, said_in
+from tests.unit.test_export import EFFECTIVE, FACTS, OTHER_VALUE, configs, effectives
 
 ON_GPU = msgspec.structs.replace(EFFECTIVE, n_gpu_layers=5)
 IMAGE = "ghcr.io/ggml-org/llama.cpp"
@@ -82,6 +83,14 @@ def test_that_both_tell_the_server_the_same(
     volumes = service_in(compose).get("volumes", [])
     assert isinstance(volumes, list)
     assert [volume["source"].replace("$$", "$") for volume in volumes] == sources
+
+
+def test_that_the_table_of_the_program_s_source_has_every_word() -> None:
+    alone = {key: value for key, value in OTHER_VALUE.items() if key != "json_schema"}
+    config = EngineConfig().with_values(dict(alone))
+    words = contained(config, EFFECTIVE, FACTS).words
+    assert len(words) > 100
+    assert_shared_takes(words, "llama_cpp", engine_words("llama_cpp"))
 
 
 def test_that_a_model_s_folder_is_seen_and_cannot_be_written() -> None:
@@ -249,7 +258,7 @@ def test_that_a_shell_without_lines_gets_a_grammar_s_file(shell: Shell) -> None:
     export = docker_run.export(config, EFFECTIVE, FACTS, shell)
     assert export.text.replace("'", "").endswith("--grammar-file /models/grammar.gbnf")
     (file,) = export.files
-    assert file.about == "Belongs into C:\\models, which the container sees as /models."
+    assert file.about == "Put it in C:\\models, which the container sees as /models."
     assert export.carried["grammar"].manner == "translated"
     lonely = docker_run.export(EngineConfig(grammar="root ::= x"), EFFECTIVE, FACTS, shell)
     assert "type=bind,source=./grammar.gbnf,target=/grammar.gbnf,readonly" in lonely.text

@@ -72,7 +72,7 @@ def test_that_the_file_can_be_read_by_a_person() -> None:
     lines = export.files[0].text.splitlines()
     assert lines[:7] == [
         "models:",
-        "  m:",
+        '  "m":',
         "    cmd: |",
         "      llama-server",
         "      --port ${PORT}",
