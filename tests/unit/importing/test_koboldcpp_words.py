@@ -105,7 +105,8 @@ def test_that_defaults_of_requests_are_samplers() -> None:
     found = understand(
         Invocation("posix", "koboldcpp", ("m.gguf", "--gendefaults",
                    '{"temperature": 0.7, "rep_pen": 1.1, "rep_pen_range": 256, "max_length": 300,'
-                   '"dry_sequence_breakers": ["\\n", ":"], "logit_bias": {"15043": 1.5}, "zap": 1}'))
+                   '"dry_sequence_breakers": ["\\n", ":"], "logit_bias": {"15043": 1.5},'
+                   '"zap": 1}'))
     )  # fmt: skip
     assert found.settings["temperature"] == 0.7
     assert found.settings["repeat_penalty"] == 1.1

@@ -250,7 +250,7 @@ ollama create mine -f Modelfile
     Paste(
         "settings of koboldcpp",
         """{"model": null, "model_param": "/m/a.gguf", "port": 5001, "port_param": 5001, "host": "",
-"launch": true, "config": null, "threads": 7, "usecublas": ["normal", "0", "mmq"], 
+"launch": true, "config": null, "threads": 7, "usecublas": ["normal", "0", "mmq"],
 "usevulkan": null,
 "useclblast": null, "noblas": false, "contextsize": 8192, "gpulayers": 33, "tensor_split": null,
 "ropeconfig": [0.0, 10000.0], "blasbatchsize": 512, "flashattention": true, "quantkv": 0,
