@@ -74,7 +74,7 @@ EXTRAS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.EXTRAS,
-        "What the desk has no setting for, such as --alias reviewer. It goes into command lines "
-        "of llama.cpp as it is; the desk's own engine does not look at it.",
+        "What the desk has no setting for, as in --alias coder. It goes into command lines of "
+        "llama.cpp as it is; the desk's own engine does not look at it.",
     ),
 )

@@ -23,9 +23,10 @@ def _cases() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
+NONE: Any = pytest.param({}, marks=pytest.mark.skip(reason=f"there is no {CASES}"))
 every_case = pytest.mark.parametrize(
     "case",
-    _cases() or [pytest.param({}, marks=pytest.mark.skip(reason=f"there is no {CASES}"))],
+    [*_cases()] or [NONE],
     ids=lambda case: case.get("id", "none"),
 )
 

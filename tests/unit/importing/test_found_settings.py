@@ -87,9 +87,9 @@ def test_that_paths_of_a_container_are_those_of_the_host() -> None:
         "llama-server",
         {"model_path": "/models/a/x.gguf", "mmproj_path": "/other/y.gguf",
          "lora": ("/models/l.gguf:0.5",)},
-        mounts=(("/home/u/llm", "/models"), ("/mnt/a", "/models/a/"), ("/z", "/oth")),
+        mounts=(("/srv/llm", "/models"), ("/mnt/a", "/models/a/"), ("/z", "/oth")),
     )  # fmt: skip
     assert settings_for(one).values == {
         "model_path": "/mnt/a/x.gguf", "mmproj_path": "/other/y.gguf",
-        "lora": ("/home/u/llm/l.gguf:0.5",),
+        "lora": ("/srv/llm/l.gguf:0.5",),
     }  # fmt: skip
