@@ -36,11 +36,13 @@ class CommandBar(QFrame):
         target_changed: The engine (str) that a person chose.
         shell_changed: The id (str) of the shell that a person chose.
         copy_requested: The command (str) that was put on the clipboard.
+        paste_requested: A command or file of elsewhere is to become settings.
     """
 
     target_changed = Signal(str)
     shell_changed = Signal(str)
     copy_requested = Signal(str)
+    paste_requested = Signal()
 
     def __init__(
         self, targets: Sequence[str] = DEFAULT_TARGETS, parent: QWidget | None = None
@@ -78,6 +80,8 @@ class CommandBar(QFrame):
         self._shells.hide()
         self._copy = QPushButton("Copy", self)
         self._copy.setAccessibleName("Copy the command line")
+        self.paste_button = QPushButton("Paste…", self)
+        self.paste_button.setAccessibleName("Import a command or a file")
         self._copied = QTimer(self)
         self._copied.setSingleShot(True)
         self._copied.setInterval(_COPIED_MS)
@@ -168,7 +172,9 @@ class CommandBar(QFrame):
         row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._view, 1)
-        for widget in (self._list, self._expand, self._targets, self._shells, self._copy):
+        for widget in (
+            self._list, self._expand, self._targets, self._shells, self._copy, self.paste_button,
+        ):  # fmt: skip
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(PANEL_PADDING_PX, PANEL_GAP_PX, PANEL_PADDING_PX, PANEL_GAP_PX)
@@ -193,6 +199,7 @@ class CommandBar(QFrame):
             lambda index: self.shell_changed.emit(self._shells.itemData(index))
         )
         self._copy.clicked.connect(self.copy)
+        self.paste_button.clicked.connect(self.paste_requested)
         self._copied.timeout.connect(lambda: self._copy.setText("Copy"))
         self._expand.toggled.connect(self._on_expand_toggled)
         self._list.toggled.connect(self._view.set_listed)
