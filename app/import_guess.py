@@ -16,12 +16,14 @@ _PROGRAM = re.compile(
     r"|lms load|llama\.cpp:(?:server|full))",
     re.IGNORECASE,
 )
-_FLAG = re.compile(r"(?:^|\s)--?[a-zA-Z][\w-]*(?=[\s=,\"'\]]|$)", re.MULTILINE)
+_FLAG = re.compile(r"(?:^|[\s\"'\[])--?[a-zA-Z][\w-]*(?=[\s=,\"'\]]|$)", re.MULTILINE)
 _KNOWN_FLAG = re.compile(
     r"(?:^|[\s\"'\[])(?:-ngl|-ctk|-ctv|-fa|-np|-md|-ot|-hf|--ctx-size|--n-gpu-layers|--gpu-layers"
     r"|--cache-type-[kv]|--flash-attn|--parallel|--model-draft|--contextsize|--gpulayers"
     r"|--max-model-len|--gpu-memory-utilization|--tensor-parallel-size|--mem-fraction-static"
-    r"|--context-length|--kv-cache-dtype|--max-num-seqs|--hf-repo|--n-cpu-moe)(?=[\s=,\"'\]]|$)",
+    r"|--context-length|--kv-cache-dtype|--max-num-seqs|--hf-repo|--n-cpu-moe"
+    r"|--rope-scaling|--rope-scale|--yarn-orig-ctx|--override-kv|--chunked-prefill-size"
+    r"|--max-running-requests|--model-path|--tp)(?=[\s=,\"'\]]|$)",
     re.MULTILINE,
 )
 _VARIABLE = re.compile(r"\b(?:LLAMA_ARG|OLLAMA)_[A-Z_]+[\"']?\s*[=:]")

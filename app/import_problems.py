@@ -16,7 +16,7 @@ MOST_PROBLEMS = 40
 _ERRORS = frozenset(
     {
         "bad_value", "broken_file", "broken_flag", "unsupported_file", "not_gguf",
-        "template_override", "contradiction", "rule", "rule_error",
+        "contradiction",
     }
 )  # fmt: skip
 # Nothing is left to do: it was read as it was meant, or says the same today by another word.

@@ -41,10 +41,11 @@ class ReadableText:
 
 def readable(text: str) -> ReadableText:
     """``text`` as it can be shown and edited: what is seen is what is read."""
-    marked = with_marks_shown(_ESCAPES.sub("", text))
+    plain = _ESCAPES.sub("", text) if "\x1b" in text else text
+    marked = with_marks_shown(plain)
     clean = cleaned(marked)
     notes = []
-    if marked != text and marked != _ESCAPES.sub("", text):
+    if marked != plain:
         notes.append(
             "The text holds marks that show it in another order than it has; they are written out."
         )
@@ -94,9 +95,12 @@ class ImportText(QPlainTextEdit):
                 f"{MOST_CHARACTERS:,} is the most. Copy the lines that matter."
             )
             return
-        clean = readable(text)
+        is_editable = _is_editable(text)
+        # Of a text that is held only what is shown of it has to be looked through here.
+        clean = readable(text if is_editable else _beginning(text))
+        self._held = "" if is_editable else text
         self._show(clean.text)
-        self.noted.emit(clean.note or self._held_note())
+        self.noted.emit(" ".join(filter(None, (self._held_note(), clean.note))))
 
     def empty(self) -> None:
         """Have no text, and let one be written."""
@@ -143,15 +147,13 @@ class ImportText(QPlainTextEdit):
         tail = wide[2 * cursor.selectionEnd() :].decode("utf-16-le", "surrogatepass")
         return f"{head}{text}{tail}"
 
-    def _show(self, text: str) -> None:
-        is_editable = _is_editable(text)
-        self._held = "" if is_editable else text
-        shown = text if is_editable else _beginning(text)
+    def _show(self, shown: str) -> None:
+        is_held = self.is_held()
         self._wrap_for(shown)
-        self.setReadOnly(not is_editable)
+        self.setReadOnly(is_held)
         if shown == self.toPlainText():
             self.text_changed.emit()  # of a text that begins alike
-        elif is_editable:
+        elif not is_held:
             cursor = self.textCursor()
             cursor.select(cursor.SelectionType.Document)
             cursor.insertText(shown)  # one step back with Ctrl+Z
@@ -167,7 +169,7 @@ class ImportText(QPlainTextEdit):
     def _held_note(self) -> str:
         if not self._held:
             return ""
-        return f"{described(self._held)}: only the beginning is shown, and all of it is read."
+        return f"{described(self._held)}: only the beginning is shown."
 
     def _on_text_changed(self) -> None:
         self.text_changed.emit()

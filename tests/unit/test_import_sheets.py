@@ -217,6 +217,13 @@ def test_that_problems_come_as_sentences_errors_first() -> None:
     assert [problem.severity for problem in problems] == ["error", "warning", "warning", "note"]
     assert problems[0].sentence == "-c wants a number."
     assert problems[2].sentence == "No code at all here."
+    assert problems[3].sentence == "--draft-max is --spec-draft-n-max today."
+
+
+def test_that_a_flag_shown_with_its_heir_is_not_told_of_again() -> None:
+    problems = ("removed_flag: --mlock -> --load-mode mmap+mlock", "removed_flag: --x -> --y")
+    shown_ = problems_shown(problems, (Healed("--mlock", "--load-mode mmap+mlock"),))
+    assert [problem.sentence for problem in shown_] == ["--x → --y."]
 
 
 def test_that_a_thousand_problems_are_counted() -> None:
@@ -354,6 +361,8 @@ def test_that_a_text_in_which_nothing_is_found_says_why() -> None:
         "FROM ./a.gguf\nPARAMETER num_ctx 8192\n",
         '{"model_param": "a.gguf", "contextsize": 8192}',
         "-ngl 99 -ctk q8_0",
+        "--tp 8\n--mem-fraction-static 0.78",
+        'ENTRYPOINT ["python3", "-m", "vllm.entrypoints.openai.api_server", "--port", "80"]',
     ],
 )
 def test_that_a_command_in_the_clipboard_is_recognised(text: str) -> None:

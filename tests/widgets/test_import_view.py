@@ -23,7 +23,7 @@ from widgets.import_sheet import (
     ImportSheet,
 )
 from widgets.import_start import EXAMPLE
-from widgets.import_text import MOST_CHARACTERS, MOST_EDITED, readable
+from widgets.import_text import MOST_CHARACTERS, MOST_EDITED
 from widgets.import_view import ImportView
 
 pytestmark = pytest.mark.gui
@@ -114,11 +114,12 @@ def test_that_a_megabyte_is_held_and_shown_in_part_without_a_pause(view: ImportV
         begin_s = time.perf_counter()
         view.set_text(text)
         QApplication.processEvents()
-        assert time.perf_counter() - begin_s < 1.0
-        assert view.text() == readable(text).text
+        assert time.perf_counter() - begin_s < 0.5
+        assert view.text() == text
         assert view.editor.isReadOnly()
         assert len(view.editor.toPlainText()) <= MOST_EDITED + 2
-        assert "only the beginning is shown" in view.noted() or "written out" in view.noted()
+        assert "only the beginning is shown" in view.noted()
+        assert RLO not in view.editor.toPlainText()
     view.clear_button.click()
     assert not view.editor.isReadOnly()
     QTest.keyClicks(view.editor, "llama")
