@@ -83,9 +83,11 @@ def read_container(words: Sequence[str]) -> Container | None:
 
 def read_exec(words: Sequence[str]) -> tuple[str, ...]:
     """What ``docker exec`` starts in a container that runs; empty where the words do not."""
-    if len(words) < 3 or words[1] != "exec":
+    at, container = 1, Container()
+    at += tuple(words[1:2]) == ("compose",)
+    if len(words) < at + 3 or words[at] != "exec":
         return ()
-    at, container = 2, Container()
+    at += 1
     while at < len(words) and words[at].startswith("-"):
         at = _take_flag(words, at, container)
     return tuple(words[at + 1 :])

@@ -9,7 +9,7 @@ import re
 from enum import StrEnum
 
 from app.importing.programs import base_name
-from app.importing.shell_text import begins_call
+from app.importing.shell_text import begins_call, calls_inside
 
 
 class Kind(StrEnum):
@@ -72,7 +72,8 @@ _FIRST_KEY = re.compile(r"[ \t]*(?:- )?(\"[^\"\n]*\"|'[^'\n]*'|[\w./-]+)[ \t]*:(
 _COMMAND_KEYS = frozenset({"cmd", "command", "args", "entrypoint", "environment", "env"})
 _YAML_ITEM = re.compile(r"^[ \t]*- \S", _M)
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
-_ENV_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?[A-Za-z_]\w*=")
+# A line of a log begins like a variable too.
+_ENV_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?(?!time=\S+ level=)[A-Za-z_]\w*=")
 
 _POSIX_MARKS = (
     (3, re.compile(r"[ \t]\\[ \t]*$", _M)),
@@ -94,7 +95,8 @@ _CMD_MARKS = (
 )
 _POWERSHELL_MARKS = (
     (5, re.compile(r"[ \t]`[ \t]*$", _M)),
-    (4, re.compile(r"\$env:\w", re.IGNORECASE)),
+    (4, re.compile(r"\$env:\w|\[(?:System\.)?Environment\]::", re.IGNORECASE)),
+    (3, re.compile(r"\{[ \t]*&[ \t]")),
     (4, re.compile(r"^[ \t]*(?:Start|Set|Get|New|Write|Invoke|Push|Import)-[A-Z]\w+\s", _M)),
     (3, re.compile(r"^[ \t]*&\s*[\"'$.]", _M)),
     (3, re.compile(r"^[ \t]*\$\w+\s*\+?=", _M)),
@@ -229,7 +231,7 @@ def _is_yaml(text: str) -> bool:
         is_more = len(lines) > 1 and _YAML_KEY.match(lines[1]) is not None
         return is_short or is_more or is_key.group(1) in _COMMAND_KEYS
     items = [line for line in lines if _YAML_ITEM.match(line)]
-    is_flags = any(re.match(r"[ \t]*- [\"']?-", line) for line in lines)
+    is_flags = any(re.match(r"[ \t]*- [\"']?(?:-|[A-Z][A-Z0-9_]*=)", line) for line in lines)
     return bool(items) and len(items) == len(lines) and is_flags
 
 
@@ -241,4 +243,5 @@ def _is_env(text: str) -> bool:
 
 
 def _starts_something(line: str) -> bool:
-    return begins_call(line) or re.search(r"&&|\|\||;[ \t]", line) is not None
+    has_operator = re.search(r"&&|\|\||;[ \t]", line) is not None
+    return has_operator or begins_call(line) or bool(calls_inside(line))

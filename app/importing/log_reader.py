@@ -12,7 +12,11 @@ import shlex
 
 _WORD = re.compile(r"^[^\n]{0,160}?\bload:[ \t]{2,}(\S[^\n]*)$", re.MULTILINE)
 _STARTS = re.compile(r"instance with (?:args|arguments|command)")
+_VALUE = re.compile(r'\bcmd="((?:[^"\\]|\\.)*)"')
 _SETTINGS = re.compile(r"non-default args: ?\{")
+# Ollama prints its environment as Go prints a map.
+_VARIABLES = re.compile(r'msg="server config" env="map\[([^"\n]{1,20000})\]"')
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):(\[[^\]\n]*\]|[^\s\[\]]*)")
 # Longer ones are no words that anybody started a program with.
 _LONGEST_CHARACTERS = 20_000
 LOG = "log_paste: the words were taken out of the lines of a log; it may be cut off"
@@ -20,7 +24,7 @@ LOG = "log_paste: the words were taken out of the lines of a log; it may be cut 
 
 def command_in_log(text: str) -> str:
     """What a log tells to have been started, a line for each start; empty where it tells none."""
-    return _word_by_word(text) or _as_settings(text)
+    return _word_by_word(text) or _as_settings(text) or _of_ollama(text)
 
 
 def _word_by_word(text: str) -> str:
@@ -46,10 +50,25 @@ def _as_settings(text: str) -> str:
     if not isinstance(settings, dict):
         return ""
     words = ["vllm", "serve"]
+    model = settings.pop("model_tag", None)
+    if isinstance(model, str):  # said again by its other name
+        settings.pop("model", None)
+        words.append(model)
     for name, value in settings.items():
         if isinstance(name, str) and value is not None:
             words += _words(f"--{name.replace('_', '-')}", value)
     return shlex.join(words)
+
+
+def _of_ollama(text: str) -> str:
+    return "\n".join(filter(None, (_as_variables(text), _as_value(text))))
+
+
+def _as_value(text: str) -> str:
+    """What Ollama prints as a value of its own: ``level=INFO … cmd="ollama runner …"``."""
+    lines = [line for line in text.split("\n") if "level=" in line]
+    found = [match.group(1) for line in lines if (match := _VALUE.search(line))]
+    return "\n".join(each.replace('\\"', '"') for each in found)
 
 
 def _words(flag: str, value: object) -> list[str]:
@@ -60,6 +79,17 @@ def _words(flag: str, value: object) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [flag, *map(str, value)]
     return [flag, str(value)]
+
+
+def _as_variables(text: str) -> str:
+    """What Ollama's server prints of its environment, as a line that sets it."""
+    lines = []
+    for config in _VARIABLES.findall(text):
+        said = [
+            f"{name}={shlex.quote(value)}" for name, value in _VARIABLE.findall(config) if value
+        ]
+        lines.append(" ".join([*said, "ollama", "serve"]))
+    return "\n".join(lines)
 
 
 def list_in_line(line: str) -> list[str]:

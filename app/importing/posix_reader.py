@@ -211,6 +211,8 @@ class _Reading:
             self._declare(name, simple, words[1:])
         elif name == "alias":
             self._alias(words[1:])
+        elif name == "launchctl":
+            self._declare("setenv", simple, words[2:])
         elif name in _GOING:
             self._folder = self._variables.text(words[1]) if len(words) > 1 else "~"
         else:

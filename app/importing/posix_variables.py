@@ -118,7 +118,9 @@ class Variables:
     def _unresolved(self, piece: Piece) -> str:
         shown = piece.text if len(piece.text) <= _SHOWN_CHARACTERS else f"{piece.text[:59]}…"
         why = "has no value in this text"
-        if piece.name == "command":
+        if piece.text.startswith("$(("):
+            why = "is worked out by the shell"
+        elif piece.name == "command":
             why = "is what a command prints; nothing is executed here"
         self.problems[piece.text] = f"unresolved_variable: {shown} {why}"
         return piece.text

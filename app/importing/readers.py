@@ -196,11 +196,14 @@ def _may_be_engine(invocation: Invocation) -> bool:
 def _configures(invocation: Invocation) -> bool:
     if invocation.values or (not invocation.program and invocation.words):
         return True
-    is_service = invocation.kind in {"compose", "kubernetes", "systemd"}
-    knows = any(map(is_read_by_engines, invocation.env)) or bool(family(invocation.title))
+    # An image that starts no engine may know the address of one.
+    env = [name for name in invocation.env if name not in _OF_CLIENTS]
+    is_service = invocation.kind in {"compose", "kubernetes", "systemd"} and not invocation.image
+    knows = any(map(is_read_by_engines, env)) or bool(family(invocation.title))
     return not invocation.program and bool(invocation.env) and (is_service or knows)
 
 
+_OF_CLIENTS = names("OLLAMA_BASE_URL OLLAMA_API_BASE_URL OLLAMA_URL OLLAMA_HOST HF_TOKEN")
 _ASKING = {
     "ollama": names("list ls ps cp rm stop push pull show --version -v"),
     "lmstudio": names("ls ps get status unload log"),

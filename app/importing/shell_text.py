@@ -30,6 +30,8 @@ _PROMPTS = (
     ("posix", re.compile(_POSIX_PROMPT)),
     ("posix", re.compile(r"%[ \t]+(?=[\w./~])")),
 )
+# What a form or a note calls flags: "Extra args: -c 4096".
+_LABEL = re.compile(r"[ \t]{0,8}[A-Za-z][\w \t]{1,30}:[ \t]+(?=--?[A-Za-z][\w-]*[ \t=])")
 _ENVIRONMENT = re.compile(r"[ \t]{0,8}\([\w.-]{1,40}\)[ \t]+")
 _SECOND_PROMPT = re.compile(r"[ \t]{0,8}>{1,2}[ \t]")
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
@@ -131,6 +133,9 @@ def _prompt(line: str) -> tuple[str, str]:
             return line[: match.end()], kind
     if environment and begins_call(line[start:]):
         return line[:start], ""
+    label = _LABEL.match(line)
+    if label:
+        return label.group(), ""
     quoted = re.match(r"[ \t]{0,8}>[ \t]+", line)
     if quoted and begins_call(line[quoted.end() :]):
         return quoted.group(), ""
@@ -161,13 +166,15 @@ def _is_script_line(line: str) -> bool:
 
 def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     kept: list[str] = []
+    flags: list[str] = []
     problems: list[str] = []
     is_open = is_kept = False
     for line in lines:
         inside: list[str] = []
         goes_on = (is_open and is_kept) or (is_kept and _FLAG.match(line) is not None)
         if not goes_on and not begins_call(line) and not _ASSIGNMENT.match(line):
-            inside = _calls_inside(line)
+            inside = calls_inside(line)
+            flags += [span for span in _SPAN.findall(line) if _FLAG.match(span)]
             problems += [AROUND] if inside else []
             is_kept = bool(inside)
         else:
@@ -175,7 +182,10 @@ def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
         kept += inside
         is_open = _CONTINUED.search(line) is not None
     has_call = any(begins_call(line) or _FLAG.match(line) for line in kept)
-    return (kept, problems) if has_call else ([], [])
+    if has_call:
+        return kept, problems
+    # Flags alone are what is meant only where no command stands anywhere.
+    return (flags, [AROUND]) if flags else ([], [])
 
 
 def begins_call(line: str) -> bool:
@@ -203,10 +213,12 @@ def begins_call(line: str) -> bool:
     return is_call(words)
 
 
-def _calls_inside(line: str) -> list[str]:
+def calls_inside(line: str) -> list[str]:
     """The calls that stand somewhere in a line."""
-    spans = [span for span in _SPAN.findall(line) if begins_call(span) or _FLAG.match(span)]
-    if any(begins_call(span) for span in spans):
+    if not _MAY_CALL.search(line):
+        return []
+    spans = [span for span in _SPAN.findall(line) if begins_call(span)]
+    if spans:
         return spans
     listed = shlex.join(list_in_line(line))
     if begins_call(listed):

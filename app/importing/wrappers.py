@@ -72,6 +72,7 @@ _WRAPPERS = {
     "valgrind": _of(),
     "perf": _of("-e -o -F", subcommand="record stat"),
     "nsys": _of("-o -t", subcommand="profile"),
+    "srun": _of("-n -N -p -c -w -J -t -G -A --partition --ntasks --nodes --time", is_told=True),
     "mpirun": _of("-n -np -c -H -host --hostfile -x", is_told=True),
     "mpiexec": _of("-n -np -c -H -host --hostfile -x", is_told=True),
     "uv": _of("--with --python -p --extra --directory --project", subcommand="run tool"),

@@ -43,9 +43,11 @@ def _read_document(document: Node, depth: int) -> list[Invocation]:
 
 
 def _flags(words: list[str]) -> list[Invocation]:
-    """A list of words alone, as it stands behind ``args:`` or ``command:``."""
+    """A list alone, as it stands behind ``args:``, ``command:`` or ``environment:``."""
     if any(word.startswith("-") for word in words):
         return list(containers_in({"args": list(words), "name": ""}))
+    if all(re.match(r"[A-Za-z_]\w*=", word) for word in words):
+        return list(containers_in({"environment": list(words)}))
     return []
 
 

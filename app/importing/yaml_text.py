@@ -97,7 +97,7 @@ class _Builder:
             is_null = event.implicit[0] and event.value in _NULLS
             self._add("" if is_null else event.value, event.anchor)
         elif isinstance(event, yaml.AliasEvent):
-            self._add(self._named.get(event.anchor, ""), None)
+            self._add(self._named.get(event.anchor or "", ""), None)
         elif isinstance(event, yaml.SequenceStartEvent):
             self._begin([], event.anchor)
         elif isinstance(event, yaml.MappingStartEvent):

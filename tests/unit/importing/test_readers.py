@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.importing.invocation import Invocation
 from app.importing.kinds import Kind, kind_of, shell_of
@@ -132,6 +134,7 @@ def test_that_a_session_is_its_commands_alone() -> None:
         "me  4242  9.9  1.2 123 456 pts/0 Sl+ 10:00 0:01 /usr/bin/llama-server -m a.gguf -c 1",
         'Nov 30 10:00:00 box ollama[1]: time=x level=INFO msg="starting" '
         'cmd="/usr/bin/llama-server -m a.gguf -c 1"',
+        'level=INFO msg="x" cmd="/usr/bin/llama-server -m a.gguf -c 1" port=1',
         "INFO launching ['llama-server', '-m', 'a.gguf', '-c', '1'] now",
         "     └─1234 /usr/bin/llama-server -m a.gguf -c 1",
     ],
@@ -224,7 +227,7 @@ def test_that_a_text_with_nothing_in_it_is_refused_in_a_sentence(text: str) -> N
     assert len(str(caught.value)) < 300
 
 
-_SIZE = 30_000
+_SIZE = 20_000
 _HINTS = ("", "x.bat", "x.ps1", "x.yaml")
 _HOSTILE = {
     "one word": "a",
@@ -295,6 +298,26 @@ def test_that_no_text_takes_long(name: str) -> None:
         assert time.process_time() - begun < 1.5, hint
 
 
+_part = st.one_of(st.sampled_from(list(_HOSTILE.values())), st.text(max_size=6))
+
+
+@given(
+    st.lists(_part, max_size=12).map("".join),
+    st.sampled_from(
+        ["", "x.sh", "x.bat", "x.ps1", "x.yaml", "x.ini", "Modelfile", "x.json", ".env"]
+    ),
+    st.booleans(),
+)
+def test_that_every_text_is_read_or_refused(text: str, hint: str, calls: bool) -> None:
+    said = ""
+    found: tuple[Invocation, ...] = ()
+    try:
+        found = read(f"llama-server -m a {text}" if calls else text, hint)
+    except TextError as error:
+        said = str(error)
+    assert bool(found) != said.endswith(".")
+
+
 def test_that_a_megabyte_is_answered_at_once() -> None:
     begun = time.process_time()
     with pytest.raises(TextError, match="Paste the part"):
@@ -312,10 +335,9 @@ def _cases() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
+_none: list[Any] = [pytest.param({}, marks=pytest.mark.skip(reason=f"there is no {CASES}"))]
 every_case = pytest.mark.parametrize(
-    "case",
-    _cases() or [pytest.param({}, marks=pytest.mark.skip(reason=f"there is no {CASES}"))],
-    ids=lambda case: case.get("id", "none"),
+    "case", _cases() or _none, ids=lambda case: case.get("id", "none")
 )
 # What these variables say is told as words; that is for whoever knows llama.cpp's.
 _AS_WORDS = "LLAMA_ARG_"
