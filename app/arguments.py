@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from app import profile_command
 from app.experiments import (
     cli_bench,
     cli_compare,
@@ -25,6 +26,7 @@ from app.experiments import (
     cli_tune,
     cli_users,
 )
+from app.experiments.cli_engine import add_model_options
 from app.importing import cli_import
 from app.plain_output import printable
 from app.quoting import Shell, own_shell
@@ -51,6 +53,7 @@ COMMANDS = (
     "probe",
     "users",
     "tune",
+    "profile",
     "import",
 )
 # Each adds its own parser.
@@ -102,7 +105,7 @@ def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="tunedeck",
         description="A mixing desk for a local model. Without a command, the window opens.",
     )
@@ -111,11 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar=_COMMAND)
 
     plan = commands.add_parser("plan", help="memory that a model would take with some settings")
-    _add_model_options(plan)
+    add_model_options(plan)
     plan.add_argument("--json", action="store_true", help="print one JSON object")
 
     export = commands.add_parser("export", help="the settings as another engine's command line")
-    _add_model_options(export)
+    add_model_options(export)
     export.add_argument("--to", choices=TARGET_NAMES, default=_DEFAULT_TARGET)
     export.add_argument(
         "--shell",
@@ -143,6 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     tour.add_argument("--theme", choices=("dark", "light"), default="dark")
     tour.add_argument("--size", default="1440x900", help="width x height of the window")
 
+    profile_command.add_parser(commands)
     for experiment in _EXPERIMENTS:
         experiment.add_parser(commands)
     cli_import.add_parser(commands)
@@ -156,13 +160,6 @@ def _add_window_options(parser: argparse.ArgumentParser) -> None:
         choices=("dark", "light"),
         help="pin the colours; the system's are followed otherwise",
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
-    )
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="GGUF file")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from app import profile_command
 from app.arguments import parse_arguments
 from app.experiments import (
     cli_bench,
@@ -33,6 +34,7 @@ from app.json_output import tell_error, write_json
 from app.plain_output import is_of_stream, prepare_streams, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
+from app.profile_choice import profile_values
 from app.quoting import Shell
 from app.settings_list import settings_lines, settings_values
 from app.storage.storage_error import StorageError
@@ -78,9 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _values(arguments: argparse.Namespace) -> dict[str, object]:
     values = parse_assignments(arguments.set)
-    if arguments.model:
-        values["model_path"] = whole_path(arguments.model)
-    return values
+    path = whole_path(arguments.model) if arguments.model else ""
+    if path:
+        values["model_path"] = path
+    return profile_values(getattr(arguments, "profile", None), path) | values
 
 
 def _config(arguments: argparse.Namespace) -> EngineConfig:
@@ -242,6 +245,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "probe": cli_probe.run,
     "users": cli_users.run,
     "tune": cli_tune.run,
+    "profile": profile_command.run,
     "import": cli_import.run,
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.actions import Actions
 from app.import_actions import add_import_actions
+from app.profile_actions import add_profile_actions
 from engine_bridge.engine_state import EngineState
 from engine_bridge.settings.row import Group, Setting
 from engine_bridge.settings.table import SETTINGS
@@ -21,6 +22,7 @@ def add_desk_actions(actions: Actions, window: Window) -> None:
     """Add what is done with the model, the engine and the settings of ``window``."""
     _add_model_actions(actions, window)
     _add_change_actions(actions, window)
+    add_profile_actions(actions, window)
     add_import_actions(actions, window, SETTINGS_GROUP)
     for setting in SETTINGS:
         if setting.group is not Group.MODEL:

@@ -8,9 +8,11 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.cache_words import CACHE_DEPENDENT
 from app.command_wiring import CommandWiring
+from app.cost_words import cost_words
 from app.desk import Desk
 from app.hints import Situation, hint_for, ngram_note
 from app.placement_words import OF_BOARDS, leaves_layers_to_auto
+from app.profiles_wiring import ProfilesWiring
 from app.sampler_words import SAMPLER_DEPENDENT
 from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import EffectiveConfig
@@ -69,6 +71,7 @@ class TuneWiring(QObject):
         self._tune = tune
         self._top = top
         self.command_wiring = CommandWiring(desk, command, self)
+        self.profiles = ProfilesWiring(desk, tune.profiles, self)
         self._machine: tuple[MemorySnapshot, ...] = ()
         self._kept_bytes = 0  # what prompt caches hold
         self._refresh_timer = QTimer(self)
@@ -158,7 +161,8 @@ class TuneWiring(QObject):
             row.set_hint(hint_for(key, situation))
             cost = self._session.cost_of(key)
             shown = cost or setting.applies
-            row.set_badge(self._cost_words(shown), _LEVELS[shown])
+            words = cost_words(shown, self._session.measured_seconds(shown))
+            row.set_badge(words, _LEVELS[shown])
             row.set_effective(_effective_words(key, candidate, made_of, effective))
         self._tune.set_applied_values(applied.config.values() if applied else None)
         self._tune.set_enabled_keys(self._enabled_keys(candidate))
@@ -172,12 +176,6 @@ class TuneWiring(QObject):
         if plan is not None and plan.effective is not None:
             return self._session.planned, plan.effective
         return None, None
-
-    def _cost_words(self, cost: Applies) -> str:
-        seconds = self._session.measured_seconds(cost)
-        if cost is Applies.LIVE or seconds is None:
-            return str(cost)
-        return f"{cost} {seconds:.1f}\u202fs"
 
     def _enabled_keys(self, candidate: EngineConfig) -> set[str]:
         enabled = {setting.key for setting in SETTINGS}

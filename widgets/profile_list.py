@@ -43,6 +43,8 @@ class ProfileList(QTreeWidget):
             "Return switches, F2 renames, Delete deletes, Ctrl+Z takes that back."
         )
         self.setHeaderLabels(["Profile", "Cost"])
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self.headerItem().setTextAlignment(1, right)
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
         self.setIndentation(3 * STEP_PX)
@@ -88,7 +90,11 @@ class ProfileList(QTreeWidget):
 
     def shown_texts(self) -> tuple[tuple[str, str, str], ...]:
         """Heading, name and cost of each row, from top to bottom."""
-        return tuple((item.parent().text(0), item.text(0), item.text(1)) for item in self._items())
+        found = []
+        for item in self._items():
+            group = item.parent()
+            found.append((group.text(0) if group else "", item.text(0), item.text(1)))
+        return tuple(found)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """The keys of the list."""
@@ -131,10 +137,10 @@ class ProfileList(QTreeWidget):
             item.setFont(0, font)
 
     def _items(self) -> tuple[QTreeWidgetItem, ...]:
-        groups = [self.topLevelItem(place) for place in range(self.topLevelItemCount())]
-        return tuple(
-            group.child(row) for group in groups if group for row in range(group.childCount())
-        )
+        groups = map(self.topLevelItem, range(self.topLevelItemCount()))
+        rows = ((group, row) for group in groups if group for row in range(group.childCount()))
+        items = (group.child(row) for group, row in rows)
+        return tuple(item for item in items if item is not None)
 
     def _on_current_item_changed(self, item: QTreeWidgetItem | None, _: object) -> None:
         profile_id = str(item.data(0, _ID) or "") if item is not None else ""

@@ -30,7 +30,7 @@ from widgets.theme import set_role
 
 _SIZE_PX = (225 * STEP_PX, 135 * STEP_PX)
 _SETTING, _BEFORE, _AFTER, _COST = range(4)
-_AS_NOW = "as set now"
+_AS_NOW = "As set now"
 _ALIKE = "No setting differs."
 _BUILT_IN = "This one is built in. Save as… makes one of your own."
 
@@ -169,6 +169,7 @@ class ProfilesView(QDialog):
         header = table.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setMinimumSectionSize(14 * STEP_PX)
+        header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         for column in (_SETTING, _BEFORE, _AFTER):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(_COST, QHeaderView.ResizeMode.ResizeToContents)

@@ -1,4 +1,4 @@
-"""The tune column: memory on top, a row per setting, problems with their repairs at the foot."""
+"""The tune column: profile and memory on top, a row per setting, problems at the foot."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from engine_bridge.settings.rules import Problem
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, TUNE_WIDTH_PX, Palette
 from widgets.memory_bar import MemoryBar
 from widgets.problem_list import ProblemList
+from widgets.profiles_menu import ProfilesMenu
 from widgets.section import Section
 from widgets.setting_row import SettingRow
 from widgets.theme import set_role
@@ -49,6 +50,7 @@ class TunePanel(QFrame):
         shown = [setting for setting in settings if setting.group is not Group.MODEL]
         set_role(self, "panel")
         self.setAccessibleName("Tune")
+        self.profiles = ProfilesMenu(self)
         self.memory_bar = MemoryBar(self)
         self._problems = ProblemList(self)
         self._problems.repair_requested.connect(self.repair_requested)
@@ -160,6 +162,7 @@ class TunePanel(QFrame):
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
+        self.profiles.set_palette(palette)
         self.memory_bar.set_palette(palette)
         self._problems.set_palette(palette)
         for section in self._sections.values():
@@ -210,6 +213,7 @@ class TunePanel(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, PANEL_PADDING_PX, 1, 1)
         layout.setSpacing(PANEL_GAP_PX)
+        layout.addLayout(_inset(self.profiles))
         layout.addLayout(_inset(self.memory_bar))
         layout.addWidget(self._scroll, 1)
         layout.addLayout(_inset(self._problems, PANEL_PADDING_PX))

@@ -22,6 +22,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Let a command take a model and settings."""
     parser.add_argument("model", help="GGUF file")
     parser.add_argument(
+        "--profile", metavar="NAME", help="settings saved under that name; --set on top of them"
+    )
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
     )
 
@@ -38,15 +41,18 @@ def config_in(arguments: argparse.Namespace) -> EngineConfig:
     """The configuration that a command line asks for.
 
     Raises:
-        DomainError: If a setting is unknown or a value outside its domain, in one sentence.
+        DomainError: If a setting or the profile is unknown or a value outside its domain, in one
+            sentence.
     """
+    from app.profile_choice import profile_values  # noqa: PLC0415
     from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
     from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
     from engine_bridge.settings.home_path import whole_path  # noqa: PLC0415
 
-    values = parse_assignments(arguments.set)
-    values["model_path"] = whole_path(arguments.model)
-    return EngineConfig.from_values(values)
+    values = parse_assignments(arguments.set)  # a wrong word is refused before files are read
+    path = whole_path(arguments.model)
+    named = profile_values(getattr(arguments, "profile", None), path)
+    return EngineConfig.from_values({**named, **values, "model_path": path})
 
 
 def refuse_no_model(config: EngineConfig) -> None:

@@ -47,6 +47,15 @@ class Rig:
     failed: list[str] = field(default_factory=list)
     deleted: list[tuple[str, str]] = field(default_factory=list)
 
+    def used_name(self) -> str:
+        """Name of the profile in use; empty for none."""
+        used = self.use.used
+        return used.profile.name if used is not None else ""
+
+    def has_changes(self) -> bool:
+        """Whether the settings differ from it."""
+        return self.use.is_changed
+
     def load(self, **facts: object) -> None:
         """Load a model; the engine does as it is told."""
         self.session.load(str(facts.get("path", "/m.gguf")))
@@ -119,13 +128,12 @@ def test_that_a_switch_is_one_step_that_undo_takes_back(rig: Rig, qtbot: QtBot) 
     eight = added(rig, qtbot, Profile("Eight", {"slots": 8, "top_k": 7}))
     assert rig.use.switch(eight)
     assert rig.session.wanted == EngineConfig(model_path="/m.gguf", slots=8, top_k=7)
-    assert rig.use.used is not None
-    assert rig.use.used.profile.name == "Eight"
+    assert rig.used_name() == "Eight"
     rig.session.undo()
     assert rig.session.wanted == before
-    assert rig.use.used is None
+    assert rig.used_name() == ""
     rig.session.redo()
-    assert rig.use.used.profile.name == "Eight"
+    assert rig.used_name() == "Eight"
 
 
 def test_that_a_switch_is_applied_what_costs_nothing_first(rig: Rig, qtbot: QtBot) -> None:
@@ -166,7 +174,7 @@ def test_that_the_model_s_own_sampling_can_be_switched_to(rig: Rig) -> None:
     assert rig.session.wanted.temperature == 0.6
     rig.load(path="/n.gguf", name="Other")
     assert rig.keeper.get(MODELS_OWN_ID) is None
-    assert rig.use.used is None
+    assert rig.used_name() == ""
 
 
 def test_that_a_profile_of_another_model_is_refused_with_its_name(rig: Rig, qtbot: QtBot) -> None:
@@ -184,13 +192,13 @@ def test_that_a_profile_of_another_model_is_refused_with_its_name(rig: Rig, qtbo
 
 def test_that_the_mark_says_whether_settings_differ(rig: Rig, qtbot: QtBot) -> None:
     eight = added(rig, qtbot, Profile("Eight", {"slots": 8}))
-    assert not rig.use.is_changed
+    assert not rig.has_changes()
     rig.use.switch(eight)
-    assert not rig.use.is_changed
+    assert not rig.has_changes()
     rig.session.commit("slots", 9)
-    assert rig.use.is_changed
+    assert rig.has_changes()
     rig.session.commit("slots", 8)
-    assert not rig.use.is_changed
+    assert not rig.has_changes()
 
 
 def test_that_another_model_ends_the_use_of_a_model_s_profile(rig: Rig, qtbot: QtBot) -> None:
@@ -201,7 +209,7 @@ def test_that_another_model_ends_the_use_of_a_model_s_profile(rig: Rig, qtbot: Q
     rig.load(path="/moved/elsewhere.gguf")  # the same model
     assert rig.kept.profile == eight
     rig.load(path="/n.gguf", name="Other")
-    assert rig.use.used is None
+    assert rig.used_name() == ""
     assert rig.kept.profile == ""
     assert rig.session.wanted.slots == 8
 
@@ -219,7 +227,7 @@ def test_that_the_profile_of_the_last_time_is_in_use_again(make: Make, qtbot: Qt
 def test_that_one_that_is_gone_is_in_use_no_more(make: Make, qtbot: QtBot) -> None:
     rig = make(used="gone")
     qtbot.waitUntil(lambda: rig.kept.profile == "")
-    assert rig.use.used is None
+    assert rig.used_name() == ""
 
 
 def test_that_the_model_s_own_waits_for_the_model(make: Make, qtbot: QtBot) -> None:
@@ -227,7 +235,6 @@ def test_that_the_model_s_own_waits_for_the_model(make: Make, qtbot: QtBot) -> N
     read(rig, qtbot)
     assert rig.kept.profile == MODELS_OWN_ID
     rig.load(sampling=(("temp", "0.600000"),))
-    assert rig.use.used is not None
     other = make(used=MODELS_OWN_ID)
     other.load()
     assert other.kept.profile == ""
@@ -245,7 +252,7 @@ def test_that_settings_are_saved_as_a_profile_that_is_in_use_then(rig: Rig, qtbo
     assert (profile.name, profile.model, profile.saved_s) == ("Eight", TOY, 1_700_000_000.0)
     assert profile.settings == {"slots": 8, "lora": ["/a.gguf"]}
     assert rig.kept.profile == profile.id
-    assert not rig.use.is_changed
+    assert not rig.has_changes()
     assert rig.told == ["Saved as “Eight”."]
     # What the engine says next changes nothing of that.
     rig.session.commit("top_k", 7)
@@ -259,7 +266,7 @@ def test_that_one_for_all_is_said_to_differ_by_what_it_leaves_out(rig: Rig, qtbo
     with qtbot.waitSignal(rig.keeper.saved):
         rig.use.save_as("Eight", is_for_model=False)
     assert rig.store.read().profiles[0].settings == {"slots": 8}
-    assert rig.use.is_changed
+    assert rig.has_changes()
 
 
 def test_that_changes_are_saved_in_the_profile_in_use(rig: Rig, qtbot: QtBot) -> None:
@@ -275,7 +282,7 @@ def test_that_changes_are_saved_in_the_profile_in_use(rig: Rig, qtbot: QtBot) ->
         rig.use.save()
     (profile,) = rig.store.read().profiles
     assert profile.settings == {"tomorrow": 1, "slots": 8, "top_k": 7}
-    assert not rig.use.is_changed
+    assert not rig.has_changes()
     assert rig.failed == []
     rig.session.commit("top_k", 9)
     with qtbot.waitSignal(rig.keeper.saved):
@@ -321,7 +328,7 @@ def test_that_a_deleted_one_is_in_use_no_more_and_comes_back(rig: Rig, qtbot: Qt
         rig.keeper.delete(eight)
     ((token, name),) = rig.deleted
     assert name == "Eight"
-    assert rig.use.used is None
+    assert rig.used_name() == ""
     assert rig.session.wanted.slots == 8
     with qtbot.waitSignal(rig.keeper.saved):
         rig.keeper.restore(token)
@@ -333,8 +340,7 @@ def test_that_a_renamed_one_stays_in_use(rig: Rig, qtbot: QtBot) -> None:
     rig.use.switch(eight)
     with qtbot.waitSignal(rig.keeper.saved):
         rig.keeper.rename(eight, "Acht")
-    assert rig.use.used is not None
-    assert rig.use.used.profile.name == "Acht"
+    assert rig.used_name() == "Acht"
     assert rig.kept.profile == eight
 
 
