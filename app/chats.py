@@ -261,6 +261,11 @@ class Chats(QObject):
             self.conversation_touched.emit(request.conversation.id)
         self._requests.clear()  # what the engine still says is for nobody
 
+    def give_up_all(self, sentence: str) -> None:
+        """The engine goes away: answers under way are over, and what they said so far stays."""
+        for request in list(self._requests.values()):
+            self._fail(request, sentence)
+
     def note_painted(self, conversation_id: str, painted_ns: int) -> None:
         """The first text of the answer under way was painted."""
         for request in self._requests.values():
@@ -376,5 +381,4 @@ class Chats(QObject):
             self.title_changed.emit(conversation.id, conversation.title)
 
     def _on_engine_died(self, _: object) -> None:
-        for request in list(self._requests.values()):
-            self._fail(request, _ENDED)
+        self.give_up_all(_ENDED)

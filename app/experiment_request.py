@@ -26,6 +26,7 @@ from app.experiments.tuner import tune
 from app.experiments.users import simulate_users
 from app.experiments.users_plan import UsersPlan
 from app.experiments.workload import Workload
+from app.try_request import TryRequest
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.protocol import Hello
 from engine_bridge.settings.config import EngineConfig
@@ -243,4 +244,4 @@ class ProbeRequest:
 PortRequest: TypeAlias = BenchRequest | SweepRequest | CompareRequest | UsersRequest | TuneRequest
 """What is carried out on the window's engine."""
 
-Request: TypeAlias = PortRequest | QualityRequest | ProbeRequest
+Request: TypeAlias = PortRequest | QualityRequest | ProbeRequest | TryRequest

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from app.experiment_request import ProbeRequest
+from app.desk import Desk
+from app.experiment_request import ProbeRequest, QualityRequest, Request
+from app.experiment_run import Rig
 from app.experiments.experiment import Experiment
 from app.experiments.quality_process import QualityProcess
 from app.experiments.reporter import Reporter
 from app.experiments.window_port import WindowPort
+from app.try_request import TryRequest
+from app.try_rig import TryRig
 
 if TYPE_CHECKING:
     from app.experiments.probe_port import ServerPort
+
+Do = Callable[[Reporter], Experiment]
+"""Carries an experiment out; blocks."""
+
+
+def rigged(
+    request: Request, desk: Desk, port: Callable[[], WindowPort], parent: QObject
+) -> tuple[Do, Rig]:
+    """What carries ``request`` out, and what with.
+
+    Args:
+        request: What is asked for.
+        desk: Whose engine it is.
+        port: Makes a way to that engine, which is the experiment's from then on.
+        parent: Owner of what is an object of Qt's.
+    """
+    if isinstance(request, QualityRequest):
+        hello = desk.client.hello
+        assert hello is not None
+        quality = QualityRig()
+        return partial(request.do, quality.process, hello), quality
+    if isinstance(request, ProbeRequest | TryRequest):
+        engine = port() if request.config is not None else None
+        if isinstance(request, TryRequest):
+            trial = TryRig(request, desk, engine, parent)
+            return trial.do, trial
+        probe = ProbeRig(request, engine, parent)
+        return probe.do, probe
+    own = port()
+    return partial(request.do, own), own
 
 
 class QualityRig:

@@ -17,9 +17,9 @@ from app.desk import Desk
 from app.draft_wiring import DraftWiring
 from app.experiment_apply import ExperimentApply
 from app.experiment_form_wiring import ExperimentFormWiring
-from app.experiment_request import ProbeRequest, QualityRequest, Request
+from app.experiment_request import ProbeRequest, Request
 from app.experiment_resume import resume_request
-from app.experiment_rigs import ProbeRig, QualityRig
+from app.experiment_rigs import rigged
 from app.experiment_run import ExperimentRun, RunEnd
 from app.experiments.experiment import Experiment, Kind
 from app.experiments.terminal import SENTENCES, duration_text
@@ -29,6 +29,7 @@ from app.history_wiring import HistoryWiring
 from app.result_dressing import dressed_sheet
 from app.result_sheets import sheet_of
 from app.storage.folders import own_folders
+from app.try_request import TryRequest
 from app.worker import Worker
 from engine_bridge.engine_state import EngineState
 from engine_bridge.settings.config import EngineConfig
@@ -159,7 +160,7 @@ class ExperimentsWiring(QObject):
         applied = self._desk.session.applied
         if self.run.is_under_way:
             self._say(_BUSY)
-        elif isinstance(request, ProbeRequest) and request.config is None:
+        elif isinstance(request, ProbeRequest | TryRequest) and request.config is None:
             self._begin(request)
         elif applied is None or self._desk.client.hello is None:
             self._say("No model is loaded. Choose one first.")
@@ -195,18 +196,8 @@ class ExperimentsWiring(QObject):
         self._kind = kind_name(str(request.kind))
         self._before = None
         self._running = None
-        keep, hello = self.history.store.keep, self._desk.client.hello
-        if isinstance(request, QualityRequest):
-            assert hello is not None
-            quality = QualityRig()
-            self.run.start(partial(request.do, quality.process, hello), quality, keep)
-        elif isinstance(request, ProbeRequest):
-            engine = self._port() if request.config is not None else None
-            probe = ProbeRig(request, engine, self.run)
-            self.run.start(probe.do, probe, keep)
-        else:
-            port = self._port()
-            self.run.start(partial(request.do, port), port, keep)
+        work, rig = rigged(request, self._desk, self._port, self.run)
+        self.run.start(work, rig, self.history.store.keep)
 
     def _port(self) -> WindowPort:
         """A way to the window's engine, which is the experiment's from now on."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.background import Task
 
 MODELS, EXPORTS, ATTACHMENTS, CACHES = "models", "exports", "attachments", "caches"
+PROGRAMS = "programs"
 # A drive that is asleep takes about so long; one that is gone answers never.
 _FOLDER_WAIT_MS = 1500
 
@@ -38,7 +39,7 @@ class LastFolder(QObject):
 
         Args:
             dialog: Made ready but for its folder; the name suggested in it stays.
-            purpose: ``MODELS``, ``EXPORTS``, ``ATTACHMENTS`` or ``CACHES``.
+            purpose: ``MODELS``, ``EXPORTS``, ``ATTACHMENTS``, ``CACHES`` or ``PROGRAMS``.
         """
         dialog.filesSelected.connect(lambda paths: self._note(paths[0], purpose))
         folder = self._folders.get(purpose, "")

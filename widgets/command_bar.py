@@ -21,9 +21,14 @@ from PySide6.QtWidgets import (
 from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.command_view import CommandView
 from widgets.elided_label import ElidedLabel
+from widgets.export_sheet import ExportTarget
+from widgets.target_box import TargetBox
 from widgets.theme import icon, set_role
 
-DEFAULT_TARGETS = ("llama serve", "llama-server")
+DEFAULT_TARGETS = (
+    ExportTarget("llama serve", "llama serve"),
+    ExportTarget("llama-server", "llama-server"),
+)
 _COPIED_MS = 1500
 _NO_COMMAND = "The command line appears here once a model is chosen."
 _REFUSED = "There is no such command line for this shell; the reason stands below."
@@ -33,24 +38,31 @@ class CommandBar(QFrame):
     """The command, the engine and the shell it is for, and a copy of it with one click.
 
     Signals:
-        target_changed: The engine (str) that a person chose.
+        target_changed: Key (str) of the engine that a person chose.
         shell_changed: The id (str) of the shell that a person chose.
         copy_requested: The command (str) that was put on the clipboard.
         paste_requested: A command or file of elsewhere is to become settings.
+        export_requested: The view of all engines is wanted.
+        palette_changed: The ``Palette`` that is used from now on.
+
+    Attributes:
+        colours: The ``Palette`` that is used.
     """
 
     target_changed = Signal(str)
     shell_changed = Signal(str)
     copy_requested = Signal(str)
     paste_requested = Signal()
+    export_requested = Signal()
+    palette_changed = Signal(object)
 
     def __init__(
-        self, targets: Sequence[str] = DEFAULT_TARGETS, parent: QWidget | None = None
+        self, targets: Sequence[ExportTarget] = DEFAULT_TARGETS, parent: QWidget | None = None
     ) -> None:
         """Make an empty bar that offers ``targets``."""
         super().__init__(parent)
         set_role(self, "panel")
-        self._colours = DARK
+        self.colours = DARK
         self._view = CommandView(self)
         self._note = ElidedLabel("", self)
         # Flush with the command, which stands inside its frame.
@@ -70,8 +82,8 @@ class CommandBar(QFrame):
         self._list.setCheckable(True)
         self._list.setToolTip("Give each option a line of its own, also in the copy")
         self._list.hide()
-        self._targets = QComboBox(self)
-        self._targets.addItems(list(targets))
+        self._targets = TargetBox(self)
+        self._targets.set_targets(targets, "")
         self._targets.setAccessibleName("Engine the command line is for")
         self._targets.setToolTip("Engine the command line is for")
         self._shells = QComboBox(self)
@@ -82,6 +94,8 @@ class CommandBar(QFrame):
         self._copy.setAccessibleName("Copy the command line")
         self.paste_button = QPushButton("Paste…", self)
         self.paste_button.setAccessibleName("Import a command or a file")
+        self.export_button = QPushButton("Export…", self)
+        self.export_button.setAccessibleName("Export the settings")
         self._copied = QTimer(self)
         self._copied.setSingleShot(True)
         self._copied.setInterval(_COPIED_MS)
@@ -90,13 +104,9 @@ class CommandBar(QFrame):
         self._show_expand()
         self.set_export("", (), {})
 
-    def set_targets(self, targets: Sequence[str], chosen: str = "") -> None:
+    def set_targets(self, targets: Sequence[ExportTarget], chosen: str = "") -> None:
         """Offer ``targets``, ``chosen`` or else the first one chosen, without a signal."""
-        with QSignalBlocker(self._targets):
-            self._targets.clear()
-            self._targets.addItems(list(targets))
-            if chosen in targets:
-                self._targets.setCurrentText(chosen)
+        self._targets.set_targets(targets, chosen)
 
     def set_shells(self, shells: Sequence[tuple[str, str]], chosen: str) -> None:
         """Offer ``shells``, each an id and a name, ``chosen`` by its id, without a signal."""
@@ -106,6 +116,12 @@ class CommandBar(QFrame):
                 self._shells.addItem(name, key)
             self._shells.setCurrentIndex(max(0, self._shells.findData(chosen)))
         self._shells.setVisible(bool(shells))
+
+    def choose(self, target: str, shell: str) -> None:
+        """Make these the chosen ones, by key and id, without a signal."""
+        self._targets.choose(target)
+        with QSignalBlocker(self._shells):
+            self._shells.setCurrentIndex(max(0, self._shells.findData(shell)))
 
     def set_export(
         self,
@@ -154,8 +170,9 @@ class CommandBar(QFrame):
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
-        self._colours = palette
+        self.colours = palette
         self._show_expand()
+        self.palette_changed.emit(palette)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The command may fit now, or no more."""
@@ -173,7 +190,8 @@ class CommandBar(QFrame):
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._view, 1)
         for widget in (
-            self._list, self._expand, self._targets, self._shells, self._copy, self.paste_button,
+            self._list, self._expand, self._targets, self._shells, self._copy,
+            self.paste_button, self.export_button,
         ):  # fmt: skip
             row.addWidget(widget, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
@@ -194,7 +212,8 @@ class CommandBar(QFrame):
         self._copy.setMinimumWidth(metrics.horizontalAdvance("Copied") + 6 * STEP_PX)
 
     def _connect(self) -> None:
-        self._targets.currentTextChanged.connect(self.target_changed)
+        self._targets.target_chosen.connect(self.target_changed)
+        self.export_button.clicked.connect(self.export_requested)
         self._shells.currentIndexChanged.connect(
             lambda index: self.shell_changed.emit(self._shells.itemData(index))
         )
@@ -218,7 +237,7 @@ class CommandBar(QFrame):
 
     def _show_expand(self) -> None:
         is_open = self._expand.isChecked()
-        self._expand.setIcon(icon("chevron-down" if is_open else "chevron-up", self._colours.muted))
+        self._expand.setIcon(icon("chevron-down" if is_open else "chevron-up", self.colours.muted))
         words = "Show one line" if is_open else "Show all of the command and its notes"
         self._expand.setToolTip(words)
         self._expand.setAccessibleName(words)

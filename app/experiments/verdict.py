@@ -102,6 +102,7 @@ def verdict_of_runs(
     first: Sequence[float | None],
     second: Sequence[float | None],
     measure: Measure,
+    names: tuple[str, str] = NAMES,
 ) -> Verdict:
     """Judge runs that do not belong together, as of two experiments of the history."""
     mine, theirs = _known(first), _known(second)
@@ -111,7 +112,7 @@ def verdict_of_runs(
         gain = ratio_of_medians(theirs, mine)
     else:
         gain = ratio_of_medians(mine, theirs)
-    return _judged(gain, measure, NAMES, f"{len(mine)} and {len(theirs)} runs", "runs")
+    return _judged(gain, measure, names, f"{len(mine)} and {len(theirs)} runs", "runs")
 
 
 def too_few_sentence(count: int, what: str, least: int, labels: Sequence[str]) -> str:

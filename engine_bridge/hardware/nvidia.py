@@ -15,6 +15,7 @@ import pynvml
 
 from engine_bridge.hardware.nvidia_figures import NOT_AVAILABLE, FigureReader
 from engine_bridge.hardware.nvml import Nvml, why_not
+from engine_bridge.hardware.process_memory import bytes_on_board
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.snapshot import MemorySnapshot
 
@@ -148,22 +149,7 @@ class NvidiaReader:
     def _engine_bytes(self, board: Board) -> int | None:
         """The engine's part; None where it cannot be told (containers, WDDM, old drivers)."""
         pid = self.engine_pid
-        if pid is None:
-            return 0
-        try:
-            # CUDA's processes are in the first list, Vulkan's in the second, some in both.
-            processes = [
-                *self._nvml.nvmlDeviceGetComputeRunningProcesses(board.handle),
-                *self._nvml.nvmlDeviceGetGraphicsRunningProcesses(board.handle),
-            ]
-        except pynvml.NVMLError:
-            return None
-        mine = [process.usedGpuMemory for process in processes if process.pid == pid]
-        if not mine:
-            # Absent from a list that has others: not on this board. An empty list is also what a
-            # container sees, whose process ids mean nothing to the driver.
-            return 0 if processes else None
-        return None if None in mine else max(used for used in mine if used is not None)
+        return 0 if pid is None else bytes_on_board(self._nvml, board.handle, pid)
 
 
 class SilentDriver:

@@ -76,6 +76,7 @@ def test_that_everything_is_there_at_the_next_start(start: Start, folder: Path) 
     kept.window_state = {"geometry": "AdnQ", "tune": "330"}
     kept.command_shell = "powershell"
     kept.command_target = "llama-server"
+    kept.server_program = "/opt/llama.cpp/llama-server"
     kept.note_model("/m/a.gguf")
     kept.note_model("/m/b.gguf")
     wanted = EngineConfig().with_values(
@@ -90,6 +91,7 @@ def test_that_everything_is_there_at_the_next_start(start: Start, folder: Path) 
     assert again.open_conversations == ["b", "a"]
     assert again.window_state == {"geometry": "AdnQ", "tune": "330"}
     assert (again.command_shell, again.command_target) == ("powershell", "llama-server")
+    assert again.server_program == "/opt/llama.cpp/llama-server"
     assert again.recent_models == ["/m/b.gguf", "/m/a.gguf"]
     assert again.last_model == "/m/b.gguf"
     assert again.start_config() == wanted.with_values({"model_path": ""})

@@ -14,8 +14,9 @@ from pytestqt.qtbot import QtBot
 
 from resources.tokens import DARK
 from tests.widgets.finding import child
-from widgets.command_bar import CommandBar
+from widgets.command_bar import DEFAULT_TARGETS, CommandBar
 from widgets.command_view import CommandView
+from widgets.export_sheet import ExportTarget
 
 pytestmark = pytest.mark.gui
 LEFT = Qt.MouseButton.LeftButton
@@ -83,8 +84,14 @@ def test_that_choosing_an_engine_is_told(bar: CommandBar, qtbot: QtBot) -> None:
         engines.setCurrentText("llama-server")
     assert changed.args == ["llama-server"]
     with qtbot.assertNotEmitted(bar.target_changed):
-        bar.set_targets(["vllm", "ollama"])
-    assert engines.currentText() == "vllm"
+        bar.set_targets([ExportTarget("vllm", "vLLM"), ExportTarget("ollama", "Ollama")])
+    assert engines.currentText() == "vLLM"
+
+
+def test_that_the_view_of_all_engines_is_one_click_away(bar: CommandBar, qtbot: QtBot) -> None:
+    assert bar.export_button.isEnabled(), "also before there is a command"
+    with qtbot.waitSignal(bar.export_requested):
+        QTest.mouseClick(bar.export_button, LEFT)
 
 
 def test_that_a_long_command_can_be_unfolded_to_show_all_of_it(bar: CommandBar) -> None:
@@ -239,9 +246,9 @@ def test_that_choosing_a_shell_is_told_by_its_id(bar: CommandBar, qtbot: QtBot) 
 
 def test_that_the_engine_of_the_last_time_is_chosen(bar: CommandBar, qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(bar.target_changed):
-        bar.set_targets(["llama serve", "llama-server"], "llama-server")
+        bar.set_targets(DEFAULT_TARGETS, "llama-server")
     assert child(bar, QComboBox).currentText() == "llama-server"
-    bar.set_targets(["llama serve"], "gone")
+    bar.set_targets(DEFAULT_TARGETS[:1], "gone")
     assert child(bar, QComboBox).currentText() == "llama serve"
 
 

@@ -128,3 +128,30 @@ def test_that_a_line_whose_settings_the_plan_refused_says_so(
     wiring.refresh()
     said = " ".join(label.text() for label in bar.findChildren(QLabel))
     assert "would refuse" not in said
+
+
+def test_that_only_llama_cpp_is_said_to_refuse_what_breaks_its_rules(
+    wiring: CommandWiring, desk: Desk
+) -> None:
+    desk.session.want({"cache_type_v": "q8_0", "flash_attn": "off"})
+    assert wiring.refusals("llama-server")
+    assert wiring.refusals("systemd")
+    assert wiring.refusals("vllm") == (), "it has rules of its own"
+
+
+def test_that_a_program_gets_the_words_and_no_quotes_of_a_shell(
+    wiring: CommandWiring, bar: CommandBar
+) -> None:
+    choose(bar, 1, "cmd.exe")
+    assert wiring.server_flags()[:2] == ("-m", MODEL)
+
+
+def test_that_whoever_shows_the_line_hears_that_it_was_written_anew(
+    wiring: CommandWiring, bar: CommandBar, qtbot: QtBot
+) -> None:
+    with qtbot.waitSignal(wiring.refreshed):
+        choose(bar, 0, "llama-server")
+    assert (wiring.target, str(wiring.shell)) == ("llama-server", "posix")
+    with qtbot.waitSignal(wiring.refreshed):
+        wiring.choose_target("llama serve")
+    assert chosen(bar)[0] == "llama serve"
