@@ -223,6 +223,7 @@ def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
         with_model = ("plan", "export", "bench", "sweep", "compare", "quality", "users", "tune")
         needed = {key: ["a.gguf"] for key in with_model}
         needed |= {"tour": ["--out", "pictures"], "probe": ["localhost:8080"]}
+        needed |= {"import": ["-"], "hub": ["search", "gemma"]}
         assert parse_arguments([command, *needed.get(command, [])]).command == command
 
 
