@@ -29,13 +29,11 @@ from engine_bridge.settings.text_domain import TextDomain, WordsDomain
 # Told by one line, and told by a file; a file has the name that its export gives it.
 LINES = ("llama serve", "llama-server", "docker-run")
 FILES = ("llama-preset", "llama-swap", "docker-compose", "systemd")
-HINTS = {Shell.POSIX: "run.sh", Shell.CMD: "", Shell.POWERSHELL: "run.ps1"}
+HINTS = {Shell.POSIX: "run.sh", Shell.CMD: "run.bat", Shell.POWERSHELL: "run.ps1"}
 # Compared by what llama.cpp makes of them, since a pool can be said in several ways.
 CONTEXT = ("ctx_per_slot_tok", "ctx_total_tok", "slots", "kv_unified")
 # What a dialect says of itself.
 OWN_FLAGS = ("--host", "--port", "--alias", "-a", "--metrics")
-# What llama.cpp wants said otherwise by now comes back so.
-HEALED_FLAGS = ("--chat-template-kwargs", "--reasoning")
 # A schema leaves as the grammar that is made of it, and a grammar in a file in some dialects.
 TRANSLATED = ("json_schema", "grammar", "prefill_chunk_tok")
 PATHS = (
@@ -107,9 +105,7 @@ def comparable(config: EngineConfig, export: Export) -> dict[str, object]:
         values["lora"] = sorted(config.lora)  # the program takes scaled ones by a flag of their own
     if "extra_flags" in values:
         values["extra_flags"] = [
-            item
-            for item in config.extra_flags
-            if flag_words(item)[0] not in (*OWN_FLAGS, *HEALED_FLAGS)
+            item for item in config.extra_flags if flag_words(item)[0] not in OWN_FLAGS
         ]
     return values
 
