@@ -5,6 +5,8 @@ Pure; knows settings and the few rules by which a context of one engine becomes 
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from app.importing.found import Found
@@ -17,6 +19,10 @@ from engine_bridge.settings.items_domain import MOST_ITEMS
 from engine_bridge.settings.placement_rows import MOST_LAYERS
 from engine_bridge.settings.table import BY_KEY
 
+# What systemd puts in at the beginning of a path, such as a home.
+_SPECIFIER = re.compile(r"%[A-Za-z]/")
+NOT_IN_TEXT = "begins with a variable, and its value is not in the text."
+"""How a reason ends that a variable is the matter."""
 _CONTEXT = ("ctx_per_slot_tok", "ctx_total_tok", "slots", "kv_unified")
 # Engines in which all conversations share one pool, whose size no flag needs to say.
 _SHARING = ("vllm", "sglang", "tensorrt-llm")
@@ -89,9 +95,11 @@ def _mapped(path: str, mounts: tuple[tuple[str, str], ...]) -> str:
 
 
 def _is_known(key: str, value: Value, left_out: dict[str, str]) -> bool:
-    if key not in _PATHS or not isinstance(value, str) or not is_variable(value):
+    if key not in _PATHS or not isinstance(value, str):
         return True
-    left_out[key] = f"{value} is a variable, and its value is not in the text."
+    if not is_variable(value) and not _SPECIFIER.match(value):
+        return True
+    left_out[key] = f"{value} {NOT_IN_TEXT}"
     return False
 
 

@@ -73,14 +73,14 @@ class LlamaGathering(Gathering):
         self._note_containers()
         self.env: Mapping[str, str] = {}
         self.flags: list[Said] = []
-        self._extra: list[str] = []
+        self._extra: list[tuple[str, str]] = []  # which flag, and its item
         self._said_by: dict[str, str] = {}
-        self._ids: set[str] = set()
+        self._last: dict[str, Said] = {}
 
     def _note_containers(self) -> None:
         """A path of a container is no fault of the line: the desk takes that of the host."""
         told = [problem for problem in self._problems if problem.startswith("container_path:")]
-        self._problems = [problem for problem in self._problems if problem not in told]
+        self._problems = dict.fromkeys(p for p in self._problems if p not in told)
         for problem in told:
             self.note(f"The path is a container's: {problem.partition(': ')[2]}.")
 
@@ -115,9 +115,9 @@ class LlamaGathering(Gathering):
 
     def hand_on_instead(self, flag: str, *instead: tuple[str, ...]) -> None:
         """Let flags leave in place of one that was to leave as it came."""
-        kept = [item for item in self._extra if flag_words(item)[0] != flag]
+        kept = [(one, item) for one, item in self._extra if flag_words(item)[0] != flag]
         if len(kept) != len(self._extra):
-            self._extra = [*kept, *map(flag_item, instead)]
+            self._extra = [*kept, *((words[0], flag_item(words)) for words in instead)]
 
     def found(self) -> Found:
         """Everything, without any secret."""
@@ -125,7 +125,7 @@ class LlamaGathering(Gathering):
         return msgspec.structs.replace(
             super().found(),
             env=env,
-            extra_flags=tuple(self._extra),
+            extra_flags=tuple(item for _, item in self._extra),
             mounts=tuple(self.invocation.mounts),
         )
 
@@ -200,6 +200,8 @@ class LlamaGathering(Gathering):
         if _is_placeholder(said) or (is_variable(said.value) and not is_text):
             self.open_other(name_of(said.word), said)
             return None
+        if len(said.values) > 1:
+            return list(said.values)
         value, fault = reader_of(said.word)(said.value)
         if fault:
             self.problem("bad_value", f"{said.written} {quoted(said.value)}: {fault}")
@@ -223,8 +225,11 @@ class LlamaGathering(Gathering):
             self.note(f"The value of {said.written} looks like a key and is not taken over.")
             return
         words = said.words if said.word is None or said.word.arity else _switch(said)
-        if words:
-            self._extra.append(flag_item(words))
+        if not words:
+            return
+        if said.word is not None and not said.word.repeats and not said.is_called(*_ADDING):
+            self._extra = [(one, item) for one, item in self._extra if one != said.id]
+        self._extra.append((said.id, flag_item(words)))
 
     def _is_server_s(self, said: Said) -> bool:
         if said.word is None:
@@ -317,8 +322,12 @@ class LlamaGathering(Gathering):
     def _tell_repeated(self, said: Said) -> None:
         if said.origin != "words" or said.word is None or said.is_called(*_USUALLY_REPEATED):
             return
-        if said.id not in self._ids:
-            self._ids.add(said.id)
+        before = self._last.get(said.id)
+        self._last[said.id] = said
+        is_same_switch = (
+            said.word.arity == 0 and before is not None and before.is_off == said.is_off
+        )
+        if before is None or is_same_switch:
             return
         what = "all are kept" if said.is_called(*_ADDING) else "the last is taken"
         self.problem("duplicate_option", f"{said.written} stands more than once; {what}")

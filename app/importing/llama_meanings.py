@@ -168,6 +168,8 @@ _READERS: dict[str, Reader] = {
     "seed": values.seed,
 }
 
+_BY_KIND: dict[str, Reader] = {"int": values.whole, "float": values.decimal}
+
 # How flags are called that no setting stands for, where their first long spelling does not tell.
 _NAMES = {
     "--verbosity": "log_verbosity",
@@ -189,16 +191,17 @@ def reader_of(word: Word) -> Reader:
     special = _READERS.get(key_of(word))
     if special is not None:
         return special
-    match word.kind:
-        case "int":
-            return values.whole
-        case "float":
-            return values.decimal
-        case "choice" if word.choices:
-            return values.one_of(*map(str, word.choices))
-        case "list" if not any(name in _TEXTS for name in word.names):
-            return values.items
-    return values.text
+    if word.kind == "choice" and word.choices:
+        return values.one_of(*map(str, word.choices))
+    if word.kind == "list":
+        return _reader_of_list(word)
+    return _BY_KIND.get(word.kind, values.text)
+
+
+def _reader_of_list(word: Word) -> Reader:
+    if "--samplers" in word.names:
+        return values.chain
+    return values.text if any(name in _TEXTS for name in word.names) else values.items
 
 
 def name_of(word: Word) -> str:

@@ -13,10 +13,14 @@ from app.export.engine_words import engine_words
 from app.importing.gathering import Gathering
 from app.importing.llama_environment import set_to
 from app.importing.llama_said import Said, Vocabulary
+from app.importing.llama_scan import LONGEST_NAME
 from app.importing.typed_numbers import truth, whole
 
 # Cells of a row may be quoted.
 _ROWS = ("--lora", "--lora-scaled", "--override-kv", "--control-vector", "--control-vector-scaled")
+_MOST_KEYS = 500
+_MOST_HINTED = 60
+"""Keys of a section up to which a hint is looked for, since that takes its time."""
 _IGNORED = ("version",)
 
 
@@ -25,7 +29,11 @@ def flags_of(
 ) -> list[Said]:
     """The flags; of a key that stands several times the last value, as the program takes it."""
     said: list[Said] = []
-    for key, all_values in values.items():
+    if len(values) > _MOST_KEYS:
+        gathering.problem(
+            "too_long", f"{len(values):,} keys are no preset; the first {_MOST_KEYS:,} were read"
+        )
+    for key, all_values in list(values.items())[:_MOST_KEYS]:
         value = all_values[-1] if all_values else ""
         if key in _IGNORED:
             continue
@@ -51,10 +59,7 @@ def _take_own_key(key: str, value: str, gathering: Gathering) -> None:
 def _flag_of(key: str, value: str, vocabulary: Vocabulary, gathering: Gathering) -> Said | None:
     spelling = _spelling_of(key, vocabulary) or _mended(key, vocabulary, gathering)
     if spelling is None:
-        near = difflib.get_close_matches(
-            key, [name.lstrip("-") for name in vocabulary.names()], 1, 0.8
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = _hint(key, vocabulary) if len(gathering.invocation.values) <= _MOST_HINTED else ""
         gathering.problem(
             "unknown_key", f"{key}: llama-server refuses a preset with such a key{hint}"
         )
@@ -63,6 +68,12 @@ def _flag_of(key: str, value: str, vocabulary: Vocabulary, gathering: Gathering)
     said = replace(vocabulary.said(spelling, (), key), origin="file")
     variable = engine_words("llama_cpp").variable(key)
     return set_to(said, value, negates=variable is not None and variable.negates)
+
+
+def _hint(key: str, vocabulary: Vocabulary) -> str:
+    names = [name.lstrip("-") for name in vocabulary.names()]
+    near = difflib.get_close_matches(key[:LONGEST_NAME], names, 1, 0.8)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _unquoted(said: Said, gathering: Gathering) -> Said:

@@ -115,6 +115,11 @@ def items(value: str) -> Meant:
     return tuple(part.strip() for part in value.split(",") if part.strip()), ""
 
 
+def chain(value: str) -> Meant:
+    """What stands between semicolons."""
+    return tuple(part.strip() for part in value.split(";") if part.strip()), ""
+
+
 def shares(value: str) -> Meant:
     """Numbers with commas or slashes between."""
     parts = [part.strip() for part in re.split(r"[,/]", value) if part.strip()]

@@ -7,7 +7,7 @@ that the keys stand for.
 from __future__ import annotations
 
 from app.importing.found import Found
-from app.importing.found_settings import settings_for
+from app.importing.found_settings import NOT_IN_TEXT, settings_for
 from app.importing.invocation import Invocation
 from app.importing.llama_bench_words import as_server_flags
 from app.importing.llama_checks import check
@@ -19,7 +19,6 @@ from app.importing.llama_preset import flags_of
 from app.importing.llama_rules import derive
 from app.importing.llama_scan import scan
 from app.importing.llama_tools import BENCH, Tool, tell_age, tool_of
-from app.importing.typed_numbers import is_variable
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.problem import Problem, Severity
 from engine_bridge.settings.rules import problems_of
@@ -73,7 +72,7 @@ def _tell_contradictions(gathering: LlamaGathering) -> None:
             gathering.note(f"Not every other flag can be kept: {why}")
         value = gathering.settings.get(key)
         is_told = value is None or key in FLAG_OF_KEY or key in _OF_CONTEXT
-        if not is_told and not (isinstance(value, str) and is_variable(value)):
+        if not is_told and not why.endswith(NOT_IN_TEXT):
             gathering.problem("odd_value", f"{key}: {why}")
     values: dict[str, object] = dict(usable.values)
     config = EngineConfig().with_values(values)

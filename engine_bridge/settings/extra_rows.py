@@ -66,7 +66,7 @@ EXTRAS: tuple[Setting, ...] = (
                 "--alias reviewer",
                 "--jinja",
                 "--reasoning-budget -1",
-                "--chat-template-kwargs '{\"enable_thinking\": false}'",
+                "--chat-template-kwargs '{\"preserve_thinking\": true}'",
             ),
             repeats=True,
         ),
