@@ -85,7 +85,14 @@ def picker(window: Window) -> QWidget:
     return window.engine_wiring.picker.picker
 
 
-VIEWS = (all_panels, folded, action_list, keys, about, picker)
+def profiles(window: Window) -> QWidget:
+    window.actions_of_window.run("profiles.show")
+    view = window.tune_wiring.profiles.view
+    assert view is not None
+    return view
+
+
+VIEWS = (all_panels, folded, action_list, keys, about, picker, profiles)
 
 
 @pytest.fixture(params=VIEWS, ids=lambda view: view.__name__)
