@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from app.import_shown import sentence_shown
 from app.importing.found import Healed
+from engine_bridge.settings.table import BY_KEY
 from widgets.import_sheet import ImportProblem, Severity
 
 MOST_PROBLEMS = 40
@@ -74,6 +75,9 @@ def _problem(text: str) -> ImportProblem:
 
 def _as_sentence(text: str) -> str:
     """With a full stop where there is none."""
+    key, colon, rest = text.strip().partition(":")
+    if colon and key in BY_KEY:  # as the window calls it
+        text = f"{BY_KEY[key].label}:{rest}"
     words = sentence_shown(text.strip()).replace(" -> ", " → ")
     if _PLAIN_WORD.match(words):
         words = words[0].upper() + words[1:]

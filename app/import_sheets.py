@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from app.export.llama_extras import names_model
 from app.import_models import model_key, model_shown
 from app.import_problems import problems_shown
 from app.import_shown import masked, other_shown, sentence_shown, shown, words_shown
@@ -109,7 +110,7 @@ def understood(
     for number, each in enumerate(taken):
         filled, asks = _filled(each, number, around)
         usable = map_settings(filled)
-        mine = {key: value for key, value in usable.values.items() if key != _MODEL}
+        mine = _mine(usable, has_file=bool(around.paths.get(model_key(each), "")))
         fills = _fills(mine, around) if around.fills_up else {}
         values.append({**fills, **mine})
         part = _Part(each, number, mine, fills, usable.left_out, asks)
@@ -143,6 +144,18 @@ def _filled(found: Found, number: int, around: Surroundings) -> tuple[Found, tup
                 fault = str(error)
         asks.append(ImportAsk(key, setting.label, setting.domain.describe(), fault))
     return msgspec.structs.replace(found, settings=settings), tuple(asks)
+
+
+def _mine(usable: Usable, *, has_file: bool) -> dict[str, Value]:
+    """What is taken of it; a file that a person chose takes the place of flags that name one."""
+    values = {key: value for key, value in usable.values.items() if key != _MODEL}
+    flags = values.get(_FLAGS)
+    if has_file and isinstance(flags, tuple):
+        kept = tuple(f for f in flags if not names_model(EngineConfig(extra_flags=(f,))))
+        values[_FLAGS] = kept
+        if not kept:
+            del values[_FLAGS]
+    return values
 
 
 def _fills(mine: Mapping[str, Value], around: Surroundings) -> dict[str, Value]:

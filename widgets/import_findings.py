@@ -15,7 +15,7 @@ from widgets.theme import set_role
 
 # A sign as well as a colour: no meaning hangs on hue alone.
 _HEADS: dict[Severity, tuple[str, str, str]] = {
-    "error": ("An engine would refuse this", "✕", "warning"),
+    "error": ("llama.cpp would refuse this", "✕", "warning"),
     "warning": ("Look at this", "▲", ""),
     "note": ("Put right", "✓", "muted"),
 }

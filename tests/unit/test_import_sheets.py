@@ -152,8 +152,8 @@ def test_that_a_path_is_shown_and_only_a_person_resolves_it() -> None:
     model = command_of(found).model
     assert (model.named, model.path, model.can_confirm) == ("/models/a.gguf", "", True)
     assert "Not opened" in model.about
-    chosen = command_of(found, paths={"/models/a.gguf": "/home/me/b.gguf"}).model
-    assert (chosen.path, chosen.can_confirm) == ("/home/me/b.gguf", False)
+    chosen = command_of(found, paths={"/models/a.gguf": "/other/b.gguf"}).model
+    assert (chosen.path, chosen.can_confirm) == ("/other/b.gguf", False)
 
 
 @pytest.mark.parametrize("path", ["a.gguf", "./a.gguf", "~/a.gguf", "//host/share/a.gguf", ""])
@@ -174,6 +174,19 @@ def test_that_a_repository_and_other_weights_need_a_file() -> None:
     assert "another engine" in command_of(other).model.about
     assert "names no model" in command_of(Found("llama-server", {})).model.about
     assert "leaves the model open" in command_of(Found("x", {"model_path": None})).model.about
+
+
+def test_that_a_chosen_file_takes_the_place_of_flags_that_name_a_model() -> None:
+    found = Found(
+        "llama-server",
+        {"hf_repo": "org/name"},
+        extra_flags=("--hf-repo org/name", "--jinja"),
+    )
+    assert rows_of(found)["extra_flags"].then == "--hf-repo org/name  --jinja"
+    chosen = {"org/name": "/models/b.gguf"}
+    assert rows_of(found, paths=chosen)["extra_flags"].then == "--jinja"
+    only = Found("llama-server", {"hf_repo": "org/name"}, extra_flags=("--hf-repo org/name",))
+    assert "extra_flags" not in rows_of(only, paths=chosen)
 
 
 # --- Everything beside settings ------------------------------------------------------------------
@@ -224,6 +237,11 @@ def test_that_a_flag_shown_with_its_heir_is_not_told_of_again() -> None:
     problems = ("removed_flag: --mlock -> --load-mode mmap+mlock", "removed_flag: --x -> --y")
     shown_ = problems_shown(problems, (Healed("--mlock", "--load-mode mmap+mlock"),))
     assert [problem.sentence for problem in shown_] == ["--x → --y."]
+
+
+def test_that_a_setting_is_called_as_the_window_calls_it() -> None:
+    (problem,) = problems_shown(("odd_value: batch_tok: 1 is outside 2 to 65,536.",))
+    assert problem.sentence == "Batch: 1 is outside 2 to 65,536."
 
 
 def test_that_a_thousand_problems_are_counted() -> None:
