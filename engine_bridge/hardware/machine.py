@@ -19,6 +19,7 @@ from engine_bridge.hardware.cores import CoreReader
 from engine_bridge.hardware.intel import IntelReader
 from engine_bridge.hardware.nvidia import NvidiaError, NvidiaReader, SilentDriver
 from engine_bridge.hardware.ram import RamReader
+from engine_bridge.hardware.windows_gpu import AdapterCounters, WithSharedMemory
 from engine_bridge.metrics.board_activity import BoardActivity
 from engine_bridge.metrics.core_crowding import CoreUse
 from engine_bridge.metrics.snapshot import MemorySnapshot
@@ -48,14 +49,18 @@ class MemoryReader(Protocol):
 
 def open_readers() -> tuple[MemoryReader, ...]:
     """What can be read here, main memory first; a driver that does not work tells its sentence."""
-    nvidia: MemoryReader | None
-    try:
-        nvidia = NvidiaReader.open()
-    except NvidiaError as error:
-        nvidia = SilentDriver(str(error))
     others = (AmdReader.open(), IntelReader.open(), AppleReader.open())
-    found: tuple[MemoryReader | None, ...] = (RamReader(), nvidia, *others)
+    found: tuple[MemoryReader | None, ...] = (RamReader(), _nvidia(), *others)
     return tuple(reader for reader in found if reader is not None)
+
+
+def _nvidia() -> MemoryReader | None:
+    try:
+        reader = NvidiaReader.open()
+    except NvidiaError as error:
+        return SilentDriver(str(error))
+    counters = None if reader is None else AdapterCounters.open()
+    return reader if reader is None or counters is None else WithSharedMemory(reader, counters)
 
 
 class Sampler:
