@@ -141,6 +141,11 @@ def _verdicts(*runs: Decode) -> list[bool]:
     return ["MISSED" not in line for line in said]
 
 
+def test_that_the_farthest_value_is_told_as_a_share_of_the_median() -> None:
+    assert gauges_words.farthest([0.60, 0.70, 0.65]) == pytest.approx(0.05 / 0.65)
+    assert gauges_words.farthest([0.65]) == 0
+
+
 def test_that_a_spread_is_the_range_over_the_median() -> None:
     assert gauges_words.spread([0.60, 0.70, 0.65]) == pytest.approx(0.10 / 0.65)
 
@@ -150,11 +155,17 @@ def test_that_steady_runs_meet_every_target() -> None:
 
 
 def test_that_runs_that_differ_by_more_than_a_twentieth_miss_the_target() -> None:
-    assert _verdicts(_decode(40.0), _decode(43.0), _decode(41.0)) == [False] * 3 + [True] * 2
+    assert _verdicts(_decode(40.0), _decode(44.0), _decode(41.0)) == [False] * 3 + [True] * 2
 
 
 def test_that_a_peak_that_differs_by_process_misses_only_the_target_of_own_peaks() -> None:
-    assert _verdicts(_decode(peak=60.0), _decode(peak=66.0)) == [True, True, False, True, True]
+    assert _verdicts(*[_decode(peak=peak) for peak in (60.0, 60.0, 66.0)]) == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_that_a_memory_that_gives_less_for_a_time_misses_only_the_target_of_one_peak() -> None:
