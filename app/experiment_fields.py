@@ -46,7 +46,7 @@ class Fields:
     def text(self, name: str) -> str:
         """What stands in a field; empty where it is empty, or does not stand in this form."""
         spec = BY_NAME[name]
-        if self.values.kind not in spec.kinds:
+        if self.values.kind not in spec.kinds or spec.is_never_with(self.values.source):
             return ""
         if spec.when is not None and self.values.text(spec.when[0]) != spec.when[1]:
             return ""

@@ -109,6 +109,8 @@ def _sweep(reading: Reading) -> _Read:
     if left < len(grid):
         why = next(reason for reason in reasons if reason)
         note += f"; {len(grid) - left:,} of them cannot run and are left out: {why}"
+    if idle := _idle_slots(grid, workload):
+        note += f"{'' if note.endswith('.') else '.'} {idle}"
     request = SweepRequest(config, words, workload, measure, rounds)
     return request, Work(((workload, rounds * left),)), {AXES: note}
 
@@ -254,6 +256,19 @@ def _reasons(
             known[slot_tok] = too_long(slot_tok)
         reasons.append(broken[0].message if broken else known[slot_tok])
     return tuple(reasons)
+
+
+def _idle_slots(grid: tuple[GridCell, ...], workload: Workload) -> str:
+    """That slots are tried which nobody would use; empty where all have somebody."""
+    most = max(cell.config.slots for cell in grid)
+    has_choice = any(cell.config.slots != most for cell in grid)
+    if not has_choice or workload.rate_req_s is not None or workload.users >= most:
+        return ""
+    users = "1 user" if workload.users == 1 else f"{workload.users:,} users"
+    return (
+        f"With {users} at a time the others of {most:,} slots stay idle: set “Users at a time” "
+        f"to {most:,} to see what they bring."
+    )
 
 
 def _with_reason(cell: GridCell, reason: str) -> GridCell:

@@ -19,6 +19,7 @@ from app.experiment_form import (
 from app.experiment_reading import NO_MODEL, RUNNING, WANTED, Situation
 from app.experiment_tune_form import FLOORS, MIB, PURPOSES, USUAL_FLOOR
 from app.experiments.bench import USUAL_RUNS
+from app.experiments.lengths import Lengths
 from app.experiments.measures import MEASURES
 from app.experiments.presets import PRESETS
 from app.experiments.sweep import USUAL_ROUNDS
@@ -131,9 +132,16 @@ def _usual_of(workload: Workload) -> Mapping[str, str]:
     return {
         "users": str(workload.users),
         "requests": str(workload.requests),
+        "prompt_tok": _length(workload.prompt_tok),
+        "answer_tok": _length(workload.answer_tok),
         "ttft_slo_s": limit(workload.ttft_slo_s, 1),
         "tpot_slo_ms": limit(workload.tpot_slo_s, 1000),
     }
+
+
+def _length(lengths: Lengths) -> str:
+    """What an empty field stands for; the unit stands behind the field."""
+    return lengths.words.replace(" tokens", "")
 
 
 def _choices(has_changes: bool) -> Mapping[str, tuple[Offer, ...]]:

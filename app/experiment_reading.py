@@ -12,6 +12,7 @@ from pathlib import Path
 from app.experiment_estimate import Engine
 from app.experiment_fields import Fields, FormError
 from app.experiment_request import Request
+from app.experiments.lengths import lengths_of
 from app.experiments.presets import preset_workload
 from app.experiments.scripting import sample_text
 from app.experiments.workload import LIMIT_USERS, Workload
@@ -20,7 +21,7 @@ from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.rules import errors_of
-from widgets.experiments.form_fields import SOURCE
+from widgets.experiments.form_fields import BY_NAME, SOURCE
 from widgets.experiments.form_values import CONVERSATION, FILE
 
 WANTED, RUNNING = "wanted", "running"
@@ -105,6 +106,11 @@ class Reading:
         if limit := fields.limit("tpot_slo_ms", _DAY_S * 1000):
             is_none = limit == "none"
             changes["tpot_slo_s"] = limit if is_none else f"{float(limit) / 1000:.6g}"
+        for name in ("prompt_tok", "answer_tok"):
+            if text := fields.text(name):
+                with fields.at(name):
+                    lengths_of(BY_NAME[name].label, text)
+                changes[name] = text
         fields.refuse()
         with fields.at(SOURCE):
             workload = changed(self._base(), [f"{key}={text}" for key, text in changes.items()])

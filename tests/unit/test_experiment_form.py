@@ -22,6 +22,7 @@ from app.experiment_request import (
     TuneRequest,
     UsersRequest,
 )
+from app.experiments.lengths import Fixed, Uniform
 from app.experiments.presets import preset_workload
 from app.experiments.replay import replay_of
 from app.experiments.workload import Material
@@ -53,6 +54,48 @@ def test_that_what_was_typed_goes_into_the_workload_in_its_units() -> None:
         preset_workload("chat"), ["users=3", "requests=12", "ttft_slo_s=none", "tpot_slo_s=0.08"]
     )
     assert (request.workload, request.runs) == (expected, 7)
+
+
+def test_that_lengths_are_written_as_on_the_command_line() -> None:
+    values = form("users", prompt_tok="uniform:100:400", answer_tok="64", how="numbers")
+    request = read_form(values, situation()).request
+    assert isinstance(request, UsersRequest)
+    work = request.plan.workload
+    assert (work.prompt_tok, work.answer_tok) == (Uniform(100, 400), Fixed(64))
+
+
+def test_that_the_lengths_of_a_conversation_are_its_own() -> None:
+    conversation = Conversation("c1", 1)
+    conversation.ask("What is a slot?")
+    conversation.append("A place for one conversation.")
+    conversation.finish("end", "")
+    asked = replace(situation(), replay=replay_of(conversation), why_no_replay="")
+    values = form("bench", source="conversation", prompt_tok="64")
+    assert (
+        read_form(values, asked).request
+        == read_form(form("bench", source="conversation"), asked).request
+    )
+
+
+@pytest.mark.parametrize("name", ["prompt_tok", "answer_tok"])
+@pytest.mark.parametrize("text", ["long", "0", "uniform:9:3", "1e9", "lognormal:200"])
+def test_that_a_length_that_is_none_is_told_at_its_field(name: str, text: str) -> None:
+    values = FormValues("bench", texts={name: text})
+    assert list(refused(values)) == [name]
+
+
+@pytest.mark.parametrize(
+    ("users", "is_said"), [("1", True), ("3", True), ("4", False), ("9", False)]
+)
+def test_that_slots_without_users_are_said_to_stay_idle(users: str, is_said: bool) -> None:
+    found = read_form(form("sweep", axes=("slots=1,4",), users=users), situation())
+    assert ("stay idle" in found.notes["axes"]) is is_said
+    assert ".." not in found.notes["axes"]
+
+
+def test_that_a_sweep_of_other_settings_says_nothing_of_idle_slots() -> None:
+    found = read_form(form("sweep", axes=("threads=1,2",)), situation())
+    assert "stay idle" not in found.notes["axes"]
 
 
 def test_that_the_settings_wanted_in_the_tune_column_can_be_measured() -> None:

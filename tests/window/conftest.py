@@ -11,16 +11,24 @@ from pytestqt.qtbot import QtBot
 
 from app import window_memory
 from app.desk import Desk
+from app.experiments.lengths import Fixed
+from app.experiments.workload import Material, Workload
+from app.experiments.workload_file import to_json
 from app.window import Window
 from app.window_memory import Unkept
 from app.window_place import Place
 from engine_bridge.settings.config import EngineConfig
 from resources.tokens import DARK
+from widgets.experiments.form_values import FILE
 from widgets.theme import apply_theme
 
 # A loaded machine of two cores may take this long for what takes it a second alone.
 PATIENCE_MS = 60_000
 SCREEN = Place(0, 0, 1920, 1080)
+# Of experiments: as small as it can be and still have several answers.
+WORK = Workload(
+    name="small", material=Material.PROSE, prompt_tok=Fixed(48), answer_tok=Fixed(12), requests=3
+)
 
 
 @pytest.fixture
@@ -61,6 +69,17 @@ def loaded_window(open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_pa
     window.engine_wiring.load(str(tiny_chat_path))
     qtbot.waitUntil(lambda: window.desk.session.applied is not None, timeout=PATIENCE_MS)
     return window
+
+
+@pytest.fixture
+def experiment_window(loaded_window: Window, tmp_path: Path) -> Window:
+    """A window with the experiments in front, and small work chosen in the form."""
+    path = tmp_path / "small.json"
+    path.write_bytes(to_json(WORK))
+    loaded_window.go_to("experiments")
+    loaded_window.experiments.page.form.sources.set_key(FILE)
+    loaded_window.experiments.page.form.set_text("path", str(path))
+    return loaded_window
 
 
 @pytest.fixture

@@ -20,67 +20,20 @@ from app.experiment_form import read_form
 from app.experiment_offers import offers_for
 from app.experiments.experiment import Experiment, State
 from app.experiments.history_store import HistoryStore
-from app.experiments.lengths import Fixed
-from app.experiments.workload import Material, Workload
-from app.experiments.workload_file import to_json
 from app.result_dressing import dressed_sheet
 from app.window import Window
 from engine_bridge.engine_state import EngineState
 from tests.window.conftest import PATIENCE_MS
-from widgets.experiments.form_values import FILE, AxisValues
+from tests.window.experiment_desk import ended, fill, kept, said, shown_state, start
+from widgets.experiments.form_values import AxisValues
 from widgets.experiments.result_sheet import ResultSheet
 
 pytestmark = [pytest.mark.gui, pytest.mark.engine]
 
 
-WORK = Workload(
-    name="small", material=Material.PROSE, prompt_tok=Fixed(48), answer_tok=Fixed(12), requests=3
-)
-
-
 @pytest.fixture
-def window(loaded_window: Window, tmp_path: Path) -> Window:
-    """A window with the experiments in front, and small work chosen in the form."""
-    path = tmp_path / "small.json"
-    path.write_bytes(to_json(WORK))
-    loaded_window.go_to("experiments")
-    loaded_window.experiments.page.form.sources.set_key(FILE)
-    loaded_window.experiments.page.form.set_text("path", str(path))
-    return loaded_window
-
-
-def fill(window: Window, kind: str, **texts: str) -> None:
-    """Fill the form in."""
-    window.actions_of_window.run(f"experiments.{kind}")
-    for name, text in texts.items():
-        window.experiments.page.form.set_text(name, text)
-
-
-def start(window: Window, qtbot: QtBot) -> None:
-    page = window.experiments.page
-    qtbot.waitUntil(page.form.start.isEnabled, timeout=PATIENCE_MS)
-    with qtbot.waitSignal(window.experiments.run.begun, timeout=PATIENCE_MS):
-        QTest.mouseClick(page.form.start, Qt.MouseButton.LeftButton)
-
-
-def ended(window: Window, qtbot: QtBot) -> None:
-    run = window.experiments.run
-    qtbot.waitUntil(lambda: not run.is_under_way, timeout=PATIENCE_MS)
-
-
-def kept(window: Window) -> list[Experiment]:
-    """What the history has, the newest first; read here, for no test waits for a disk."""
-    store = window.experiments.history.store
-    return [store.experiment(row.key) for row in store.listing()]
-
-
-def shown_state(window: Window) -> str:
-    sheet = window.experiments.page.result.sheet()
-    return "" if sheet is None else sheet.state
-
-
-def said(window: Window) -> str:
-    return window.experiments.page.strip.result.text()
+def window(experiment_window: Window) -> Window:
+    return experiment_window
 
 
 def test_that_a_bench_runs_is_shown_and_gives_the_settings_back(

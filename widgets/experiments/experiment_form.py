@@ -255,8 +255,10 @@ class ExperimentForm(QFrame):
         self.kind_about.setText(chosen.about if chosen else "")
         shown: set[Part] = set()
         for spec in FIELDS:
-            is_shown = kind in spec.kinds and (
-                spec.when is None or values.text(spec.when[0]) == spec.when[1]
+            is_shown = (
+                kind in spec.kinds
+                and not spec.is_never_with(values.source)
+                and (spec.when is None or values.text(spec.when[0]) == spec.when[1])
             )
             self.fields[spec.name].setVisible(is_shown)
             if is_shown:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from widgets.experiments.form_values import CONVERSATION
+
 SOURCE, AXES, DRAFTS = "source", "axes", "drafts"
 """Names of the parts that are more than a field, for sentences beside them."""
 
@@ -43,6 +45,7 @@ class FieldSpec:
         unit: Behind it.
         hint: What it means, a sentence.
         when: Name of another field and the text with which alone this one stands there.
+        never_with: Work with which it does not stand there.
     """
 
     name: str
@@ -53,6 +56,11 @@ class FieldSpec:
     unit: str = ""
     hint: str = ""
     when: tuple[str, str] | None = None
+    never_with: str = ""
+
+    def is_never_with(self, source: str) -> bool:
+        """Whether it does not stand there with that work."""
+        return bool(self.never_with) and self.never_with == source
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,10 @@ FIELDS: tuple[FieldSpec, ...] = (
               hint="Of a run in total."),
     FieldSpec("judged", "Requests", ("users",), Part.WORK,
               hint="By which each load is judged; a search takes as few as can tell."),
+    FieldSpec("prompt_tok", "Prompt length", _PLAYS, Part.WORK, unit="tok",
+              hint="Such as 200, or spread: uniform:100:400.", never_with=CONVERSATION),
+    FieldSpec("answer_tok", "Answer length", _PLAYS, Part.WORK, unit="tok",
+              hint="Written the same way.", never_with=CONVERSATION),
     FieldSpec("ttft_slo_s", "TTFT limit", _PLAYS, Part.WORK, unit="s",
               hint="To the first word; none for no limit."),
     FieldSpec("tpot_slo_ms", "TPOT limit", _PLAYS, Part.WORK, unit="ms",
