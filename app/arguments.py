@@ -28,6 +28,7 @@ from app.experiments import (
 )
 from app.experiments.cli_engine import add_model_options
 from app.importing import cli_import
+from app.library import cli_hub
 from app.plain_output import printable
 from app.quoting import Shell, own_shell
 from engine_bridge.typed_text import quoted, whole_number, without_long_words
@@ -55,6 +56,7 @@ COMMANDS = (
     "tune",
     "profile",
     "import",
+    "hub",
 )
 # Each adds its own parser.
 _EXPERIMENTS = (
@@ -150,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     for experiment in _EXPERIMENTS:
         experiment.add_parser(commands)
     cli_import.add_parser(commands)
+    cli_hub.add_parser(commands)
     return parser
 
 

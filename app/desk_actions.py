@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.actions import Actions
+from app.export_actions import add_export_actions
 from app.import_actions import add_import_actions
 from app.profile_actions import add_profile_actions
 from engine_bridge.engine_state import EngineState
@@ -22,8 +23,9 @@ def add_desk_actions(actions: Actions, window: Window) -> None:
     """Add what is done with the model, the engine and the settings of ``window``."""
     _add_model_actions(actions, window)
     _add_change_actions(actions, window)
-    add_profile_actions(actions, window)
     add_import_actions(actions, window, SETTINGS_GROUP)
+    add_profile_actions(actions, window)
+    add_export_actions(actions, window, SETTINGS_GROUP)
     for setting in SETTINGS:
         if setting.group is not Group.MODEL:
             _add_setting(actions, window, setting)
@@ -43,6 +45,10 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         MODEL,
         words="open file gguf load recent folder picker",
     )
+    actions.add(
+        "model.hub", "Find a model on the hub…", "Ctrl+J, Shift+H", engine.picker.open_hub, MODEL,
+        words="download search hugging face gguf repository",
+    )  # fmt: skip
     actions.add(
         "draft.choose", "Choose what drafts…", "Ctrl+J, R", window.top.open_draft_menu, MODEL,
         words="speculation draft model ngram",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
@@ -29,8 +30,10 @@ class HelperProcess(QObject):
     line_received = Signal(bytes)
     ended = Signal(int, str)
 
-    def __init__(self, module: str, parent: QObject) -> None:
-        """Prepare ``python -m module``."""
+    def __init__(
+        self, module: str, parent: QObject, *, withheld: Sequence[str] = WITHHELD_VARIABLES
+    ) -> None:
+        """Prepare ``python -m module``, which does not see the variables ``withheld``."""
         super().__init__(parent)
         self._module = module
         self._rest = b""
@@ -40,7 +43,7 @@ class HelperProcess(QObject):
         environment = QProcessEnvironment.systemEnvironment()
         for name, value in added_variables(os.environ.get("PYTHONPATH", "")).items():
             environment.insert(name, value)
-        for name in WITHHELD_VARIABLES:
+        for name in withheld:
             environment.remove(name)
         self._process.setProcessEnvironment(environment)
         self._process.readyReadStandardOutput.connect(self._on_output_ready)

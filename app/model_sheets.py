@@ -69,8 +69,8 @@ def about(entry: ModelEntry) -> str:
     return " · ".join(parts)
 
 
-def sheet_of(entry: ModelEntry) -> ModelSheet:
-    """Everything that is known of a model."""
+def sheet_of(entry: ModelEntry, copies: tuple[bytes, ...] = ()) -> ModelSheet:
+    """Everything that is known of a model; ``copies`` are files with the same content."""
     path, facts = shown_path(entry.location), entry.facts
     if facts is None:
         waiting = "" if entry.problem else "Its header is being read …"
@@ -79,7 +79,7 @@ def sheet_of(entry: ModelEntry) -> ModelSheet:
         facts.name,
         path,
         entry.problem,
-        fact_lines(facts, entry),
+        (*fact_lines(facts, entry), *_copy_lines(copies)),
         kv_rows_of(facts),
         kv_notes(facts),
     )
@@ -95,14 +95,26 @@ def fact_lines(facts: HeaderFacts, entry: ModelEntry) -> tuple[tuple[str, str], 
         ("Drafts", _drafts(facts)),
         ("Attention", _attention(facts)),
         ("Trained for", f"{facts.ctx_train_tok:,} tokens" if facts.ctx_train_tok else "not said"),
+        ("RoPE", facts.rope),
+        ("Tokenizer", facts.tokenizer),
+        ("Special tokens", " · ".join(f"{word} {text}" for word, text in facts.special)),
         ("Vocabulary", f"{facts.vocab:,} tokens" if facts.vocab else "not said"),
         ("Experts", _experts(facts)),
         ("Quantisation", f"{facts.quantisation}: {mix_text(facts.mix)}"),
         ("Chat template", "yes" if facts.has_chat_template else "none: a base model"),
         ("Licence", facts.licence or "not said in the file"),
         ("File", f"{bytes_text(entry.size_bytes)}{parts}"),
+        *(("Odd" if not number else " ", each) for number, each in enumerate(facts.oddities)),
     ]
     return tuple((label, value) for label, value in lines if value)
+
+
+def _copy_lines(copies: tuple[bytes, ...]) -> tuple[tuple[str, str], ...]:
+    """Where the same content lies as well."""
+    return tuple(
+        ("" if number else "Also at", shown_path(location))
+        for number, location in enumerate(copies)
+    )
 
 
 def mix_text(mix: tuple[tuple[str, int], ...]) -> str:

@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.desk import Desk
 from app.fit_check import Fit, FitCheck
 from app.fit_words import fit_view
+from app.hub_wiring import HubWiring
 from app.last_folder import MODELS
+from app.library.copies import copies_among
 from app.library.demo_model import cache_folder
 from app.library.known_folders import folders_to_list
 from app.library.model_entry import FolderReported, ModelEntry
@@ -112,6 +114,8 @@ class PickerWiring(QObject):
         self._rest.setInterval(_RESTING_MS)
         self._rest.timeout.connect(self._ask_fit)
         self._reports: dict[bytes, str] = {}
+        self.hub = HubWiring(desk, window, lambda path: load(path, None))
+        self.hub.downloaded.connect(lambda _: self.refresh())
         self._drops: Worker | None = None
         models.entries_found.connect(self._on_entries_found)
         models.entries_gone.connect(self._on_entries_gone)
@@ -138,6 +142,7 @@ class PickerWiring(QObject):
         picker.way_chosen.connect(self._on_way_chosen)
         picker.browse_requested.connect(self.browse)
         picker.demo_requested.connect(self._on_demo_requested)
+        picker.hub_requested.connect(self.open_hub)
         picker.refresh_requested.connect(self.refresh)
         picker.folder_add_requested.connect(self._on_folder_add_requested)
         picker.folder_removed.connect(self._on_folder_removed)
@@ -147,6 +152,12 @@ class PickerWiring(QObject):
         self._select_loaded()
         picker.open()
         self.refresh()
+
+    def open_hub(self) -> None:
+        """Look for a model elsewhere; the picker makes way for it."""
+        if self._picker is not None:
+            self._picker.reject()
+        self.hub.open()
 
     def refresh(self) -> None:
         """List the folders anew."""
@@ -209,6 +220,7 @@ class PickerWiring(QObject):
         """End what is under way; waits at most a second."""
         self._rest.stop()
         self._fit.close()
+        self.hub.close()
         if self._drops is not None:
             self._drops.close()
             self._drops = None
@@ -226,6 +238,9 @@ class PickerWiring(QObject):
             return
         recent = {os.fsencode(path) for path in self._kept.recent_models}
         loaded = self._loaded_location()
+        hidden = {copy for copies in self._copies().values() for copy in copies}
+        if hidden:
+            self._picker.remove(key_of(location) for location in hidden)
         self._picker.put(
             row_of(
                 entry,
@@ -233,7 +248,14 @@ class PickerWiring(QObject):
                 is_loaded=entry.location == loaded,
             )
             for entry in entries
+            if entry.location not in hidden
         )
+
+    def _copies(self) -> dict[bytes, tuple[bytes, ...]]:
+        """Models that lie here more than once: the same content is shown once."""
+        first = {os.fsencode(path) for path in self._kept.recent_models}
+        loaded = self._loaded_location()
+        return copies_among(self._models.entries, first if loaded is None else first | {loaded})
 
     def _on_entries_found(self, entries: tuple[ModelEntry, ...]) -> None:
         if self._picker is None:
@@ -246,6 +268,7 @@ class PickerWiring(QObject):
     def _on_entries_gone(self, locations: tuple[bytes, ...]) -> None:
         if self._picker is not None:
             self._picker.remove(key_of(location) for location in locations)
+            self._put(self._models.entries)  # a copy may stand for one that is gone
 
     def _on_folder_reported(self, report: FolderReported) -> None:
         if report.problem:
@@ -272,7 +295,8 @@ class PickerWiring(QObject):
         entry = self._models.entry(location)
         if self._picker is None or entry is None:
             return
-        self._picker.show_sheet(sheet_of(entry), can_load=entry.is_usable)
+        sheet = sheet_of(entry, self._copies().get(location, ()))
+        self._picker.show_sheet(sheet, can_load=entry.is_usable)
         self._models.hurry(location)
         if entry.is_usable:
             self._picker.show_fit(None)

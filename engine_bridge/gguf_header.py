@@ -12,11 +12,18 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from engine_bridge.gguf_types import REMOVED_TENSOR_TYPES, TENSOR_TYPES
 from engine_bridge.gguf_unlike import what_it_is_instead
-from engine_bridge.gguf_window import BoundedReader, GgufError, Number, shown_name
+from engine_bridge.gguf_window import (
+    WINDOW_BYTES,
+    BoundedReader,
+    GgufError,
+    Number,
+    Readable,
+    shown_name,
+)
 from engine_bridge.typed_text import without_long_words
 
 # Fixed limits, far above any real model, low enough that the worst header takes under a second.
@@ -177,6 +184,25 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         raise GgufError(f"{name} cannot be read: {reason}. Check the drive it is on.") from None
 
 
+def read_header_from(
+    file: Readable, size: int, path: str, window_bytes: int = WINDOW_BYTES
+) -> Header:
+    """Read a header from whatever can be read and sought like a file.
+
+    Args:
+        file: Unbuffered; bytes are asked for as they are needed, in the order of the file but for
+            the four behind the tensor data.
+        size: Bytes of the whole file.
+        path: What the header is said to be of, its name in sentences.
+        window_bytes: How much is asked for at once, at least.
+
+    Raises:
+        GgufError: If it is no GGUF, is damaged or lies; in a sentence.
+        OSError: Whatever ``file`` raises.
+    """
+    return _HeaderReader(file, size, path, window_bytes).read()
+
+
 def _refuse_what_is_no_file(mode: int, name: str) -> None:
     if stat.S_ISDIR(mode):
         raise GgufError(f"{name} is a folder, not a model. Choose a .gguf file inside it.")
@@ -187,10 +213,12 @@ def _refuse_what_is_no_file(mode: int, name: str) -> None:
 class _HeaderReader:
     """Reads one header front to back."""
 
-    def __init__(self, file: BinaryIO, size: int, path: str) -> None:
+    def __init__(
+        self, file: Readable, size: int, path: str, window_bytes: int = WINDOW_BYTES
+    ) -> None:
         self._path = path
         self._name = shown_name(path)
-        self._bytes = BoundedReader(file, size, self._name)
+        self._bytes = BoundedReader(file, size, self._name, window_bytes)
         self._numbers_left = _MAX_KEPT_NUMBERS_ALL
 
     def read(self) -> Header:

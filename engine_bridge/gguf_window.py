@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Protocol, TypeAlias
 
 from engine_bridge.typed_text import MOST_QUOTED
 
@@ -19,7 +19,7 @@ from engine_bridge.typed_text import MOST_QUOTED
 MAX_HEADER_BYTES = 128 * 2**20
 MAX_STRINGS = 2_000_000
 MAX_KEPT_TEXT_BYTES = 2 * 2**20
-_WINDOW_BYTES = 2 * 2**20
+WINDOW_BYTES = 2 * 2**20
 # What file systems allow is 255 bytes, each of which may be escaped by four signs.
 _LONGEST_NAME = 1020
 
@@ -39,6 +39,18 @@ def shown_name(path: str | os.PathLike[str]) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[:MOST_QUOTED]}…"
 
 
+class Readable(Protocol):
+    """What a header can be read from: a file without a buffer, or what behaves like one."""
+
+    def seek(self, position: int, /) -> int:
+        """Go to a place, counted from the front."""
+        ...
+
+    def read(self, size: int, /) -> bytes | None:
+        """Up to ``size`` bytes from there on."""
+        ...
+
+
 class BoundedReader:
     """Reads little-endian values one behind the other.
 
@@ -47,8 +59,18 @@ class BoundedReader:
         position: Where the next read begins.
     """
 
-    def __init__(self, file: BinaryIO, size: int, name: str) -> None:
-        """Begin at the front of ``file``; ``name`` stands in error sentences."""
+    def __init__(
+        self, file: Readable, size: int, name: str, window_bytes: int = WINDOW_BYTES
+    ) -> None:
+        """Begin at the front of ``file``; ``name`` stands in error sentences.
+
+        Args:
+            file: What is read.
+            size: Its bytes.
+            name: See above.
+            window_bytes: How much is asked for at once, at least.
+        """
+        self._window_bytes = window_bytes
         self.size = size
         self.position = 0
         self._file = file
@@ -125,7 +147,7 @@ class BoundedReader:
         begin, end = self._window_start, self._window_start + len(self._window)
         if begin <= self.position and self.position + size <= end:
             return
-        self._window = self.peek(self.position, max(_WINDOW_BYTES, size))
+        self._window = self.peek(self.position, max(self._window_bytes, size))
         self._window_start = self.position
         if len(self._window) < size:
             raise GgufError(f"{self._name} shrank while it was read. Wait for its download.")

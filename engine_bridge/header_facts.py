@@ -11,7 +11,10 @@ from collections import Counter
 import msgspec
 
 from engine_bridge.gguf_file import read_model
+from engine_bridge.gguf_header import Header
 from engine_bridge.gguf_kv import attention_shape
+from engine_bridge.gguf_window import GgufError, shown_name
+from engine_bridge.header_traits import oddities, rope_words, special_tokens, tokenizer_words
 from engine_bridge.settings.cache_type import CACHE_TYPES
 
 # Architectures whose cache is not the rows that their header describes.
@@ -67,6 +70,10 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         vocab: Tokens in the vocabulary.
         has_chat_template: Whether it brings a chat template.
         licence: What it says of its licence; empty if nothing.
+        rope: How positions are told, in words; empty if it says nothing.
+        tokenizer: Family of its tokenizer, in words.
+        special: Special tokens: what each is for, and its text.
+        oddities: What should be known before trusting the file, a sentence each.
     """
 
     name: str
@@ -91,6 +98,10 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vocab: int
     has_chat_template: bool
     licence: str
+    rope: str = ""
+    tokenizer: str = ""
+    special: tuple[tuple[str, str], ...] = ()
+    oddities: tuple[str, ...] = ()
 
     @property
     def gqa_ratio(self) -> float:
@@ -172,4 +183,18 @@ def read_header_facts(path: str | os.PathLike[str]) -> HeaderFacts:
         vocab=facts.vocab,
         has_chat_template=bool(facts.chat_template),
         licence=licence[:_LONGEST_LICENCE],
+        rope=rope_words(header, facts.architecture),
+        tokenizer=tokenizer_words(header),
+        special=_special_tokens(header),
+        oddities=oddities(header, facts, model.tensors),
     )
+
+
+def _special_tokens(header: Header) -> tuple[tuple[str, str], ...]:
+    try:
+        return special_tokens(header)
+    except OSError as error:
+        raise GgufError(
+            f"{shown_name(header.path)} cannot be read: {error.strerror or error}. Check the drive "
+            "it is on."
+        ) from None

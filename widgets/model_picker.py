@@ -44,7 +44,7 @@ _SORTS = {
 _INTO_LIST = (Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown, Qt.Key.Key_PageUp)
 _EMPTY = (
     "No GGUF file was found. Add a folder that holds some, browse for a file, drop one on the "
-    "window, or take the demo model."
+    "window, find one on the hub, or take the demo model."
 )
 
 
@@ -57,6 +57,7 @@ class ModelPicker(QDialog):
         way_chosen: Key (str) of the model to load, and id (str) of a change that makes it fit.
         browse_requested: A file is to be chosen in the system's own dialog.
         demo_requested: The demo model is wanted.
+        hub_requested: A model is to be looked for on the hub.
         refresh_requested: The folders are to be listed again.
         folder_add_requested: A folder is to be added.
         folder_removed: Key (str) of a folder that is not to be listed any more.
@@ -67,6 +68,7 @@ class ModelPicker(QDialog):
     way_chosen = Signal(str, str)
     browse_requested = Signal()
     demo_requested = Signal()
+    hub_requested = Signal()
     refresh_requested = Signal()
     folder_add_requested = Signal()
     folder_removed = Signal(str)
@@ -94,6 +96,7 @@ class ModelPicker(QDialog):
         self._refresh = QPushButton("Refresh", self)
         self._browse = QPushButton("Browse…", self)
         self._demo = QPushButton("Demo model", self)
+        self._hub = QPushButton("Find on the hub…", self)
         self._cancel = QPushButton("Cancel", self)
         self.load_button = QPushButton("Load", self)
         set_role(self.load_button, "primary")
@@ -217,6 +220,7 @@ class ModelPicker(QDialog):
         buttons.setSpacing(PANEL_GAP_PX)
         buttons.addWidget(self._browse)
         buttons.addWidget(self._demo)
+        buttons.addWidget(self._hub)
         buttons.addStretch()
         buttons.addWidget(self._cancel)
         buttons.addWidget(self.load_button)
@@ -231,6 +235,7 @@ class ModelPicker(QDialog):
             self._refresh,
             self._browse,
             self._demo,
+            self._hub,
             self._cancel,
         ):
             button.setAutoDefault(False)
@@ -272,6 +277,7 @@ class ModelPicker(QDialog):
         self._refresh.clicked.connect(self.refresh_requested)
         self._browse.clicked.connect(self.browse_requested)
         self._demo.clicked.connect(self.demo_requested)
+        self._hub.clicked.connect(self.hub_requested)
         self._cancel.clicked.connect(self.reject)
         self.load_button.clicked.connect(lambda: self._choose(self.list.current_key()))
 

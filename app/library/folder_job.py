@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from app.library.copies import content_mark
 from app.library.list_cache import KeptFolder
 from app.library.model_entry import RECENT, FolderToList, ModelEntry
 from app.library.model_walk import Walk, entries_of, look_at_file, shown_path, walk_folder
+from app.library.ollama_store import walk_ollama
 from engine_bridge.gguf_window import GgufError
 from engine_bridge.header_facts import HeaderFacts
 
@@ -97,7 +99,7 @@ class FolderJob:
         folder: FolderToList,
         files: tuple[bytes, ...],
         kept: KeptFolder,
-        facts: dict[tuple[bytes, int, int], HeaderFacts],
+        known: dict[tuple[bytes, int, int], ModelEntry],
         seen: Seen,
         *,
         posts: queue.Queue[tuple[FolderJob, Post]],
@@ -110,7 +112,7 @@ class FolderJob:
             folder: The folder; with the location ``RECENT`` it stands for ``files``.
             files: Paths to look at where it does.
             kept: What was found the last time.
-            facts: Facts of unchanged files.
+            known: What is known of unchanged files.
             seen: Files listed by any job.
             posts: Where to post.
             read: Reads one header.
@@ -120,7 +122,7 @@ class FolderJob:
         self.kept = kept
         self.hurried: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._files = files
-        self._facts = facts
+        self._known = known
         self._seen = seen
         self._posts = posts
         self._read = read
@@ -157,7 +159,8 @@ class FolderJob:
         return Listed(entries, away, " ".join(walk.left_out))
 
     def _walk_all(self, folder: bytes) -> Walk:
-        return self._walk(folder, self.folder.levels, lambda: self._post(Alive()))
+        walk = walk_ollama if self.folder.is_ollama else self._walk
+        return walk(folder, self.folder.levels, lambda: self._post(Alive()))
 
     def _look_at_recent(self) -> Walk:
         walk = Walk([], [])
@@ -170,10 +173,10 @@ class FolderJob:
         return walk
 
     def _with_known(self, entry: ModelEntry) -> ModelEntry:
-        facts = self._facts.get((entry.location, entry.modified_ns, entry.size_bytes))
-        if facts is None or entry.problem:
+        known = self._known.get((entry.location, entry.modified_ns, entry.size_bytes))
+        if known is None or entry.problem:
             return entry
-        return _finished(entry, facts, "")
+        return _finished(entry, known.facts, "", known.content)
 
     def _read_headers(self, entries: Iterable[ModelEntry]) -> None:
         waiting = {entry.location: entry for entry in entries if not entry.is_read}
@@ -181,9 +184,10 @@ class FolderJob:
             entry = self._next(waiting)
             try:
                 facts, problem = self._read(entry.path), ""
+                content = content_mark(entry.location, entry.size_bytes)
             except GgufError as error:
-                facts, problem = None, str(error)
-            self._post(HeaderRead(_finished(entry, facts, problem)))
+                facts, problem, content = None, str(error), b""
+            self._post(HeaderRead(_finished(entry, facts, problem, content)))
 
     def _next(self, waiting: dict[bytes, ModelEntry]) -> ModelEntry:
         while not self.hurried.empty():
@@ -193,10 +197,14 @@ class FolderJob:
         return waiting.pop(next(iter(waiting)))
 
 
-def _finished(entry: ModelEntry, facts: HeaderFacts | None, problem: str) -> ModelEntry:
+def _finished(
+    entry: ModelEntry, facts: HeaderFacts | None, problem: str, content: bytes
+) -> ModelEntry:
     if facts is not None and not _is_text(entry.location):
         problem = _NO_TEXT.format(entry.name)
-    return msgspec.structs.replace(entry, facts=facts, problem=problem, is_read=True)
+    return msgspec.structs.replace(
+        entry, facts=facts, problem=problem, is_read=True, content=content
+    )
 
 
 def _is_text(location: bytes) -> bool:

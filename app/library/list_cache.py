@@ -8,10 +8,9 @@ import msgspec
 
 from app.library.model_entry import ModelEntry
 from app.storage.atomic_file import write_whole
-from engine_bridge.header_facts import HeaderFacts
 
 # Of the file's layout and of the facts in it; another one is read as nothing.
-_VERSION = 2
+_VERSION = 3
 
 
 class KeptFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,10 +40,10 @@ class ListCache(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return kept
         return KeptFolder(location, ())
 
-    def facts(self) -> dict[tuple[bytes, int, int], HeaderFacts]:
-        """Facts by location, modification time and size."""
+    def known(self) -> dict[tuple[bytes, int, int], ModelEntry]:
+        """Entries whose headers were read, by location, modification time and size."""
         return {
-            (entry.location, entry.modified_ns, entry.size_bytes): entry.facts
+            (entry.location, entry.modified_ns, entry.size_bytes): entry
             for kept in self.folders
             for entry in kept.entries
             if entry.facts is not None

@@ -77,11 +77,11 @@ class Listing:
         self._now_s = now_s
         self._posts: queue.Queue[tuple[FolderJob, Post]] = queue.Queue()
         self._cache: ListCache = read_list_cache(Path(request.cache_path))
-        facts, seen = self._cache.facts(), Seen()
+        known, seen = self._cache.known(), Seen()
         folders = (FolderToList(RECENT, "Recent"), *request.folders)
         self._jobs = [
             FolderJob(
-                folder, request.recent, self._cache.folder(folder.location), facts, seen,
+                folder, request.recent, self._cache.folder(folder.location), known, seen,
                 posts=self._posts, read=read, walk=walk,
             )
             for folder in folders

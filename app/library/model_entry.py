@@ -30,6 +30,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         problem: Why it cannot be loaded, a sentence; empty where it can or is still unread.
         is_read: Whether its header was read, well or badly.
         is_reachable: Whether its folder answered.
+        content: What its content is recognised by, see ``copies``; empty while it is unread.
     """
 
     location: bytes
@@ -43,6 +44,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     problem: str = ""
     is_read: bool = False
     is_reachable: bool = True
+    content: bytes = b""
 
     @property
     def path(self) -> str:
@@ -63,6 +65,7 @@ class FolderToList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         title: What people call it.
         is_own: Whether the user added it; the others need not exist.
         levels: How many levels down it is looked into.
+        is_ollama: Whether Ollama keeps its models there, by digests and manifests.
     """
 
     location: bytes
@@ -70,6 +73,7 @@ class FolderToList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_own: bool = False
     # The hub's cache needs four, publishers' folders three; below that lies somebody's disk.
     levels: int = 6
+    is_ollama: bool = False
 
     @property
     def path(self) -> str:

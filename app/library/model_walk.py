@@ -15,6 +15,7 @@ from engine_bridge.gguf_window import shown_name
 # Folders looked into before a listing is called endless.
 MAX_FOLDERS = 20_000
 _SUFFIX = b".gguf"
+_NAMELESS = frozenset({b"model.gguf"})
 _PART = re.compile(rb"^(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$", re.DOTALL | re.I)
 
 
@@ -29,6 +30,7 @@ class FoundFile:
         identity: Device and number of the file itself, the same for all its names.
         is_link: Whether this name is a symbolic link.
         problem: Why it cannot be looked at; empty where it can.
+        title: What people call it where its file's name says nothing; else empty.
     """
 
     location: bytes
@@ -37,6 +39,7 @@ class FoundFile:
     identity: tuple[int, int]
     is_link: bool = False
     problem: str = ""
+    title: str = ""
 
 
 @dataclass
@@ -148,7 +151,7 @@ def _entry(parts: tuple[FoundFile, ...], folder: bytes, problem: str) -> ModelEn
     return ModelEntry(
         location=first.location,
         folder=folder,
-        name=shown_name(os.fsdecode(first.location)),
+        name=first.title or _name_of(first.location),
         size_bytes=sum(part.size_bytes for part in parts),
         modified_ns=max(part.modified_ns for part in parts),
         device=first.identity[0],
@@ -156,6 +159,16 @@ def _entry(parts: tuple[FoundFile, ...], folder: bytes, problem: str) -> ModelEn
         problem=problem,
         is_read=bool(problem),
     )
+
+
+def _name_of(location: bytes) -> str:
+    """The file's name; with its folder's where it is one that says nothing, as in Jan's folders."""
+    folder, name = os.path.split(location)
+    above = os.path.basename(folder)  # noqa: PTH119 - bytes
+    if name.lower() in _NAMELESS and above:
+        name = above + b"/" + name
+    # A name may hold a slash here, which shown_name would take for a folder's.
+    return shown_name(os.fsdecode(location)) if b"/" not in name else shown_path(name)
 
 
 def _listed(folder: bytes) -> Iterator[os.DirEntry[bytes]]:

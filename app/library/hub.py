@@ -1,0 +1,161 @@
+"""Asks a hub for models, through its own client: searches, repositories, ranges of files.
+
+Blocks; must not be called on the window's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from huggingface_hub import HfApi, ModelInfo, hf_hub_url
+from huggingface_hub.utils._headers import build_hf_headers
+from huggingface_hub.utils._http import get_session, hf_raise_for_status
+
+from app.library.hub_faults import HubError, hub_faults
+from app.library.hub_shapes import HubFault, HubFile, HubModel, HubRepository, HubSort
+from app.library.quantisations import sorted_files
+
+MOST_FOUND = 100
+_TIMEOUT_S, _REACH_S = 15.0, 5.0
+_PARTIAL = 206
+_SORTS: dict[HubSort, Any] = {
+    HubSort.DOWNLOADS: "downloads",
+    HubSort.LIKES: "likes",
+    HubSort.UPDATED: "last_modified",
+    HubSort.TRENDING: "trending_score",
+}
+_WANTED: list[Any] = ["downloads", "likes", "lastModified", "gated", "gguf"]
+
+
+class Hub:
+    """One hub and who asks it.
+
+    Attributes:
+        api: Its client.
+
+    Args:
+        endpoint: Its address; None takes ``HF_ENDPOINT``, or the usual hub.
+        token: Who asks; None takes what ``hf auth login`` or ``HF_TOKEN`` says.
+    """
+
+    def __init__(self, endpoint: str | None = None, token: str | None = None) -> None:
+        """Ask nothing yet."""
+        self.api = HfApi(endpoint=endpoint, token=token, library_name="tunedeck")
+
+    def search(
+        self, words: str, sort: HubSort = HubSort.DOWNLOADS, most: int = MOST_FOUND
+    ) -> tuple[HubModel, ...]:
+        """Repositories with GGUF files whose name has ``words`` in it.
+
+        Args:
+            words: May be empty: then all of them.
+            sort: What stands first.
+            most: How many are asked for, 1 to 1,000.
+
+        Raises:
+            HubError: In a sentence.
+        """
+        with hub_faults("the search"):
+            self._reach()
+            found: Iterable[ModelInfo] = self.api.list_models(
+                filter="gguf", search=words or None, sort=_SORTS[sort], limit=most, expand=_WANTED
+            )
+            return tuple(_model_of(info) for info in found)
+
+    def _reach(self) -> None:
+        """Fail soon where there is no network: a search of the client tries for 23 s."""
+        get_session().head(self.api.endpoint, timeout=_REACH_S)
+
+    def repository(self, repo: str) -> HubRepository:
+        """What ``owner/name`` holds now.
+
+        Raises:
+            HubError: In a sentence; also where it has no GGUF file.
+        """
+        with hub_faults(repo):
+            info = self.api.model_info(repo, files_metadata=True, timeout=_TIMEOUT_S)
+        files = [_file_of(sibling) for sibling in info.siblings or ()]
+        models, projectors, drafts = sorted_files(files)
+        if not models and not drafts:
+            raise HubError(
+                HubFault.MISSING,
+                f"{repo} holds no GGUF model. Look for a repository of the same model whose name "
+                "ends in GGUF.",
+            )
+        card: Any = info.card_data or {}
+        return HubRepository(
+            repo,
+            info.sha or "main",
+            models,
+            projectors,
+            drafts,
+            is_gated=bool(info.gated),
+            licence=_words(card.get("license_name") or card.get("license")),
+            base_model=_words(card.get("base_model")),
+        )
+
+    def part(self, repo: str, commit: str, path: str, begin: int, end: int) -> bytes:
+        """The bytes ``begin`` to ``end`` (exclusive) of a file.
+
+        Raises:
+            HubError: In a sentence; also where the hub does not give parts of files.
+        """
+        url = hf_hub_url(repo, path, revision=commit, endpoint=self.api.endpoint)
+        headers = build_hf_headers(token=self.api.token, library_name="tunedeck")
+        headers |= {"Range": f"bytes={begin}-{end - 1}", "Accept-Encoding": "identity"}
+        parts, left = [], end - begin
+        with (
+            hub_faults(f"{repo}/{path}"),
+            get_session().stream(
+                "GET", url, headers=headers, timeout=_TIMEOUT_S, follow_redirects=True
+            ) as answer,
+        ):
+            hf_raise_for_status(answer)
+            if answer.status_code != _PARTIAL and begin:
+                raise HubError(
+                    HubFault.SERVER,
+                    "The hub gives whole files only, so what a model takes cannot be said before "
+                    "it is downloaded.",
+                )
+            # One that ignores the range sends all of the file: no more of it is taken than asked.
+            for chunk in answer.iter_bytes():
+                parts.append(chunk[:left])
+                left -= len(parts[-1])
+                if left <= 0:
+                    break
+        return b"".join(parts)
+
+
+def _model_of(info: ModelInfo) -> HubModel:
+    gguf = info.gguf or {}
+    return HubModel(
+        info.id,
+        downloads=info.downloads or 0,
+        likes=info.likes or 0,
+        updated=_day(info.last_modified),
+        is_gated=bool(info.gated),
+        architecture=_words(gguf.get("architecture")),
+        parameters=_number(gguf.get("total")),
+        ctx_train_tok=_number(gguf.get("context_length")),
+    )
+
+
+def _file_of(sibling: Any) -> HubFile:  # noqa: ANN401 - RepoSibling, not exported
+    sha256 = sibling.lfs.sha256 if sibling.lfs is not None else ""
+    return HubFile(sibling.rfilename, max(0, sibling.size or 0), sha256)
+
+
+def _day(at: datetime | None) -> str:
+    return "" if at is None else at.date().isoformat()
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_words(each) for each in value)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,124 @@
+"""What the hub's process is asked and what it answers, a line of JSON each."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from app.library.hub_shapes import (
+    HubFault,
+    HubFile,
+    HubModel,
+    HubRepository,
+    HubSort,
+    Judged,
+    Quantisation,
+)
+from engine_bridge.memory_plan import MemoryPlan
+from engine_bridge.settings.config import EngineConfig
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """Base of all."""
+
+
+class SearchHub(_Message, frozen=True, tag="search"):
+    """Repositories whose name has ``words`` in it."""
+
+    words: str
+    sort: HubSort = HubSort.DOWNLOADS
+
+
+class OpenRepository(_Message, frozen=True, tag="open"):
+    """What ``owner/name`` holds."""
+
+    repo: str
+
+
+class JudgeModels(_Message, frozen=True, tag="judge"):
+    """What models of a repository would take here.
+
+    Attributes:
+        repository: Theirs.
+        models: Which of them.
+        config: The settings; its model counts for nothing.
+        running: What an engine occupies now and would give back; None if none does.
+    """
+
+    repository: HubRepository
+    models: tuple[Quantisation, ...]
+    config: EngineConfig
+    running: MemoryPlan | None = None
+
+
+class DownloadFiles(_Message, frozen=True, tag="download"):
+    """Files of one commit into the hub's cache."""
+
+    repo: str
+    commit: str
+    files: tuple[HubFile, ...]
+
+
+Question: TypeAlias = SearchHub | OpenRepository | JudgeModels | DownloadFiles
+
+
+class ModelsFound(_Message, frozen=True, tag="found"):
+    """All that a search found."""
+
+    models: tuple[HubModel, ...]
+
+
+class RepositoryOpened(_Message, frozen=True, tag="opened"):
+    """What it holds."""
+
+    repository: HubRepository
+
+
+class ModelJudged(_Message, frozen=True, tag="judged"):
+    """One of those that were to be judged."""
+
+    judged: Judged
+
+
+class DownloadProgressed(_Message, frozen=True, tag="progressed"):
+    """How far a download is.
+
+    Attributes:
+        here_bytes: What is here of all files.
+        size_bytes: Of all files.
+        is_checking: Whether what came is being compared with what was announced.
+    """
+
+    here_bytes: int
+    size_bytes: int
+    is_checking: bool = False
+
+
+class DownloadDone(_Message, frozen=True, tag="done"):
+    """All files are there.
+
+    Attributes:
+        paths: In the order of the question.
+    """
+
+    paths: tuple[str, ...]
+
+
+class HubFailed(_Message, frozen=True, tag="failed"):
+    """The question has no answer.
+
+    Attributes:
+        kind: Of fault.
+        sentence: For the person who asked.
+        wait_s: After so many seconds it may be asked again; None where nobody says.
+    """
+
+    kind: HubFault
+    sentence: str
+    wait_s: float | None = None
+
+
+Answer: TypeAlias = (
+    ModelsFound | RepositoryOpened | ModelJudged | DownloadProgressed | DownloadDone | HubFailed
+)

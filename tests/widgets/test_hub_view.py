@@ -1,0 +1,116 @@
+"""The view of the hub alone: what it shows, what it asks for, by mouse and keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from widgets.download_strip import DownloadStrip
+from widgets.hub_rows import DownloadRow, DownloadState, HubHit, HubSheet, QuantRow
+from widgets.hub_view import HubView
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+HITS = (
+    HubHit("a/one-GGUF", "qwen2 · 494 M", "1,000", "3 likes"),
+    HubHit("b/two-GGUF", "llama · 8.0 B", "10", ""),
+)
+SHEET = HubSheet(
+    "a/one-GGUF",
+    "Licence apache-2.0",
+    (
+        QuantRow("Q4_K_M", "468 MiB", "600 MiB", "fits", "It fits."),
+        QuantRow("Q8_0", "644 MiB", "–", "not whole", "A part is missing.", can_download=False),
+    ),
+    chosen="Q4_K_M",
+)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> HubView:
+    made = HubView()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_that_a_search_is_asked_for_once_fingers_rest_or_with_enter(
+    view: HubView, qtbot: QtBot
+) -> None:
+    with qtbot.waitSignal(view.search_wanted, timeout=5_000) as asked:
+        QTest.keyClicks(view.search, "qwen ")
+    assert asked.args == ["qwen", "downloads"]
+    with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
+        QTest.keyClick(view.search, Qt.Key.Key_Return)
+    assert asked.args == ["qwen", "downloads"]
+    assert view.isVisible(), "Enter in the search is no answer to the dialog"
+
+
+def test_that_another_order_is_asked_for(view: HubView, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
+        view.sort.setCurrentIndex(2)
+    assert asked.args == ["", "likes"]
+
+
+def test_that_what_was_found_can_be_opened(view: HubView, qtbot: QtBot) -> None:
+    view.show_hits(HITS)
+    assert view.status() == "2 repositories"
+    with qtbot.waitSignal(view.repo_chosen, timeout=100) as chosen:
+        view.hits.selectRow(1)
+    assert chosen.args == ["b/two-GGUF"]
+    view.show_hits(())
+    assert "Nothing with GGUF files" in view.status()
+    view.show_hits((), "The hub does not answer.")
+    assert view.status() == "The hub does not answer."
+
+
+def test_that_a_repository_begins_with_its_usual_quantisation(view: HubView, qtbot: QtBot) -> None:
+    assert not view.download.isEnabled()
+    view.show_sheet(SHEET)
+    assert view.quant() == "Q4_K_M"
+    assert view.said() == "It fits."
+    with qtbot.waitSignal(view.download_wanted, timeout=100) as wanted:
+        QTest.mouseClick(view.download, LEFT)
+    assert wanted.args == ["Q4_K_M"]
+
+
+def test_that_what_is_not_whole_cannot_be_downloaded_and_says_why(
+    view: HubView, qtbot: QtBot
+) -> None:
+    view.show_sheet(SHEET)
+    with qtbot.waitSignal(view.quant_chosen, timeout=100) as chosen:
+        view.quants.selectRow(1)
+    assert chosen.args == ["Q8_0"]
+    assert not view.download.isEnabled()
+    assert view.said() == "A part is missing."
+
+
+def test_that_news_leave_the_choice_as_it_is(view: HubView, qtbot: QtBot) -> None:
+    view.show_sheet(SHEET)
+    view.quants.selectRow(1)
+    with qtbot.assertNotEmitted(view.quant_chosen):
+        view.show_sheet(SHEET)
+    assert view.quant() == "Q8_0"
+
+
+@pytest.mark.parametrize(
+    ("state", "offered"),
+    [
+        ("running", {"Pause", "Cancel"}),
+        ("checking", {"Cancel"}),
+        ("paused", {"Go on", "Cancel"}),
+        ("failed", {"Try again", "Cancel"}),
+        ("done", {"Load it"}),
+    ],
+)
+def test_that_a_download_offers_what_can_be_done_now(
+    qtbot: QtBot, state: DownloadState, offered: set[str]
+) -> None:
+    strip = DownloadStrip()
+    qtbot.addWidget(strip)
+    strip.show_download(DownloadRow("a/one-GGUF Q4_K_M", 0.4, "187 of 468 MiB", state))
+    buttons = (strip.pause, strip.resume, strip.cancel, strip.load)
+    assert {button.text() for button in buttons if not button.isHidden()} == offered
+    assert strip.words() == "187 of 468 MiB"
