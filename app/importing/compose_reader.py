@@ -21,6 +21,7 @@ _OF_KUBERNETES = frozenset({"args", "env", "envFrom", "volumeMounts", "imagePull
 _SERVICES = "services"
 # Parts of a service that look like one, and templates (``x-…``) that only others take over.
 _PARTS = frozenset({"build", "deploy", "environment", "env", "metadata", "labels"})
+_ALONE = frozenset({"command", "environment", "entrypoint"})
 _CONTAINERS = frozenset({"containers", "initContainers"})
 # ``${NAME}``, ``${NAME:-default}``, ``$NAME``; two signs are one.
 _PUT_IN = re.compile(r"\$(?:(\$)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}\n]*))?\}|([A-Za-z_]\w*))")
@@ -52,7 +53,8 @@ def _is_container(path: tuple[str, ...], mapping: Mapping[str, Node]) -> bool:
         mapping
     )
     is_named = bool({"args", "env"} & set(mapping)) and "name" in mapping
-    is_alone = len(path) < 2 and not {"command", "environment", "entrypoint"}.isdisjoint(mapping)
+    is_alone = len(path) < 2 and not _ALONE.isdisjoint(mapping)
+    is_alone = is_alone or (not path and isinstance(mapping.get("env"), list))
     return not is_inside and (has_start or is_named or is_alone)
 
 

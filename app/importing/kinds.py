@@ -76,7 +76,7 @@ _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
 _ENV_LINE = re.compile(r"[ \t]*(?:export[ \t]+)?(?!time=\S+ level=)[A-Za-z_]\w*=")
 
 _POSIX_MARKS = (
-    (3, re.compile(r"[ \t]\\[ \t]*$", _M)),
+    (3, re.compile(r"[ \t]\\[ \t]*$|[ \t]\\[ \t]+-", _M)),
     (1, re.compile(r"[^ \t\\:.]\\$", _M)),
     (2, re.compile(r"\$(?:[A-Za-z_]\w*|\{)(?!:)")),
     (3, re.compile(r"^[ \t]*(?:export|source|alias|unset)\s", _M)),

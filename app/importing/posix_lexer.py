@@ -196,13 +196,15 @@ class _Lexer:
 
     def _backslash(self) -> None:
         late = _LATE.match(self.text, self.at)
+        # Lines that were joined keep their marks; no word begins with a blank.
+        lost = self.text.startswith(("\\ ", "\\\t"), self.at)
         path = self._windows_path()
         if self.text.startswith("\\\n", self.at):
             self.at += 2
-        elif late:
+        elif late or (lost and not self._is_in_word):
             self._end_word()
             self.problems.append(_LATE_MARK)
-            self.at = late.end()
+            self.at = late.end() if late else self.at + 1
         elif path:
             word = "".join(piece.text for piece in self.pieces) + path
             self.problems.append(_WINDOWS_PATH.format(word=word[:_SHOWN_CHARACTERS]))

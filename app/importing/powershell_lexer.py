@@ -130,6 +130,10 @@ class _Lexer:
             if continued.group(1):
                 self.problems.append(LATE_MARK)
             self._at = continued.end()
+        elif not self._is_in_word and self.text.startswith(("` ", "`\t"), self._at):
+            # Lines that were joined keep their marks; no word begins with a blank.
+            self.problems.append(LATE_MARK)
+            self._at += 1
         else:
             self._add(_escaped(self.text[self._at + 1 : self._at + 2]), is_quoted=True)
             self._at += 2

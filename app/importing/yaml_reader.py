@@ -15,6 +15,7 @@ from app.importing.yaml_text import Node, documents_of, flat, mappings_in, texts
 
 # YAML in a text in YAML, as compose has the files of containers.
 _DEEPEST = 2
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
 _LOOKS_LIKE_YAML = re.compile(r"^[ \t]*[\w.-]+:(?:[ \t]|$)", re.MULTILINE)
 
 
@@ -33,13 +34,22 @@ def read_yaml(text: str) -> tuple[Invocation, ...]:
 def _read_document(document: Node, depth: int) -> list[Invocation]:
     if isinstance(document, list) and texts_of(document):
         return _flags(texts_of(document))
+    if isinstance(document, list) and all(map(_is_pair, document)):
+        # Pairs of names and values alone, as they stand behind "env:".
+        document = {"name": "", "env": document}
     swapped = list(models_in(document))
     contained = [] if swapped else list(containers_in(document))
     inside = _texts_inside(document, depth) if depth < _DEEPEST else []
     found = [*swapped, *inside, *contained]
     if found or depth or not isinstance(document, dict):
         return found
+    if all(isinstance(value, str) and _VARIABLE.fullmatch(key) for key, value in document.items()):
+        return list(containers_in({"environment": document}))
     return [Invocation("yaml", "", values=flat(document))]
+
+
+def _is_pair(node: Node) -> bool:
+    return isinstance(node, dict) and not set(node) - {"name", "value", "valueFrom"}
 
 
 def _flags(words: list[str]) -> list[Invocation]:

@@ -184,10 +184,31 @@ def test_that_a_shell_in_kubernetes_knows_the_variables() -> None:
     assert found.words == ("-m", "/a.gguf")
 
 
+def test_that_a_list_of_containers_alone_is_read() -> None:
+    found = one(f"- name: llm\n  image: {IMAGE}\n  args: [-m, /a.gguf]\n")
+    assert (found.title, found.program, found.words) == ("llm", "llama-server", ("-m", "/a.gguf"))
+
+
 def test_that_a_list_of_words_alone_is_a_fragment() -> None:
     found = one("- --model\n- /a.gguf\n- --port=1\n")
     assert (found.program, found.words) == ("", ("--model", "/a.gguf", "--port=1"))
     assert codes(found) == {"fragment"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OLLAMA_DEBUG: 1\nOLLAMA_HOST: 0.0.0.0\n",
+        "env:\n- name: OLLAMA_DEBUG\n  value: '1'\n- name: OLLAMA_HOST\n  value: 0.0.0.0\n",
+        "- name: OLLAMA_DEBUG\n  value: '1'\n- name: OLLAMA_HOST\n  value: 0.0.0.0\n",
+        "- OLLAMA_DEBUG=1\n- OLLAMA_HOST=0.0.0.0\n",
+        "environment:\n  OLLAMA_DEBUG: 1\n  OLLAMA_HOST: 0.0.0.0\n",
+        "ENV OLLAMA_DEBUG=1 OLLAMA_HOST=0.0.0.0\n",
+        "docker run -e OLLAMA_DEBUG=1 -e OLLAMA_HOST=0.0.0.0",
+    ],
+)
+def test_that_variables_alone_are_an_environment(text: str) -> None:
+    assert one(text).env == {"OLLAMA_DEBUG": "1", "OLLAMA_HOST": "0.0.0.0"}
 
 
 def test_that_yaml_that_multiplies_costs_nothing() -> None:

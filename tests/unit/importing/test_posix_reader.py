@@ -58,6 +58,7 @@ def test_that_marks_join_lines_and_comments_are_left_out() -> None:
         "llama-server \\  # the server\n  -m a.gguf",
         "llama-server -m a.gguf \\\n  # -c 1 \\\n  -ngl 9",
         "llama-server -m a.gguf\n  -ngl 9",
+        "llama-server \\ -m a.gguf \\ -ngl 9",
     ],
 )
 def test_that_a_broken_mark_is_mended_and_said(text: str) -> None:

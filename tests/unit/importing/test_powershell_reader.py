@@ -77,6 +77,7 @@ def test_that_variables_alone_are_an_environment() -> None:
         ("llama-server -m $models\\a.gguf", ("-m", "$models\\a.gguf"), "unresolved_variable"),
         ("llama-server -t $(Get-Count)", ("-t", "$(Get-Count)"), "unresolved_variable"),
         ("llama-server -m a ` \n -c 1", ("-m", "a", "-c", "1"), "broken_continuation"),
+        ("llama-server ` -m a ` -c 1", ("-m", "a", "-c", "1"), "broken_continuation"),
         ("llama-server -m a\n -c 1", ("-m", "a", "-c", "1"), "broken_continuation"),
         ("cd D:\\llm\nllama-server -m a.gguf", ("-m", "a.gguf"), "relative_path"),
         ('llama-server --j {"a": 1} -c 1', ("--j", '{"a": 1}', "-c", "1"), "shell_quoting"),
