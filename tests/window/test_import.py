@@ -12,7 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.import_reading import Reader
 from app.import_wiring import ImportWiring
+from app.importing.found import Found
+from app.importing.found_settings import settings_for
 from app.window import Window
 from engine_bridge.settings.config import EngineConfig
 from tests.window.conftest import PATIENCE_MS
@@ -251,3 +254,69 @@ def test_that_a_draft_named_by_a_text_is_not_opened_unless_it_is_ticked(
     view.use()
     assert session.wanted.draft_model_path == ""
     assert session.wanted.slots == 2
+
+
+# --- A reader of the test's own -------------------------------------------------------------------
+
+
+def with_reader(window: Window, find: Callable[[str, str], tuple[Found, ...]]) -> ImportWiring:
+    """The wiring of ``window``, which reads by ``find`` from now on."""
+    wiring = importing(window)
+    wiring._reader = Reader(find, settings_for)
+    return wiring
+
+
+@pytest.mark.parametrize("padding", ["", "#" * 120_000 + "\n"])
+def test_that_the_name_of_a_file_goes_with_its_text_alone(
+    make_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path, padding: str
+) -> None:
+    names: list[str] = []
+
+    def find(_: str, name: str) -> tuple[Found, ...]:
+        names.append(name)
+        return (Found("llama-server", {"slots": 2}),)
+
+    script = tmp_path / "run.sh"
+    script.write_text(f"{padding}{COMMAND}")
+    wiring = with_reader(make_window(), find)
+    wiring.open_file(str(script))
+    view = wiring.view
+    assert view is not None
+    qtbot.waitUntil(view.is_understood, timeout=PATIENCE_MS)
+    view.clear_button.click()
+    view.set_text("pasted")
+    qtbot.waitUntil(view.is_understood, timeout=PATIENCE_MS)
+    assert names == ["run.sh", ""]
+
+
+def test_that_a_mistake_of_a_reader_is_told_and_not_swallowed(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    def find(_: str, __: str) -> tuple[Found, ...]:
+        raise ZeroDivisionError
+
+    window = make_window()
+    wiring = with_reader(window, find)
+    wiring.open()
+    view = view_of(window)
+    with qtbot.captureExceptions() as caught:
+        view.set_text("anything")
+        qtbot.waitUntil(lambda: "mistake" in view.start.words(), timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: bool(caught), timeout=PATIENCE_MS)
+    assert [kind for kind, _, _ in caught] == [ZeroDivisionError]
+    assert view.text() == "anything"
+
+
+def test_that_nothing_is_taken_while_an_experiment_is_under_way(
+    make_window: Callable[..., Window], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = make_window()
+    before = window.desk.session.wanted
+    view = pasted(window, qtbot)
+    monkeypatch.setattr(type(window.experiments.run), "is_under_way", True)
+    view.use()
+    assert "experiment is under way" in view.words()
+    assert window.desk.session.wanted == before
+    monkeypatch.undo()
+    view.use()
+    assert window.desk.session.wanted.slots == 2
