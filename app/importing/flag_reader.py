@@ -15,6 +15,12 @@ from app.importing.loose_json import depth_after
 from app.importing.typed_numbers import decimal, is_variable, truth, whole
 
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]+")
+MOST_WORDS = 2_000
+"""Words of a command that are read; the longest that people start engines with have hundreds."""
+_MOST_GUESSED = 100
+"""Flags that no engine has and that are looked for under other spellings; more is no command."""
+# What a script is called with in its turn, which nobody knows here.
+_OF_SCRIPT = ("%*", "$@", "$*", "${@}", "@args")
 _MOST_JSON_WORDS = 400
 """Words that the value of one flag can fall apart into; more is another text."""
 
@@ -71,8 +77,13 @@ def read_flags(
         meant: Beginnings that stand for several flags by now, each with the one that they stood
             for when people wrote them.
     """
-    reader = _Reader(words, engine, meant or {})
+    reader = _Reader(words[:MOST_WORDS], engine, meant or {})
     reader.read()
+    if len(words) > MOST_WORDS:
+        reader.problems.append(
+            f"log_paste: of {len(words):,} words the first {MOST_WORDS:,} were read; no command "
+            "has more"
+        )
     return Reading(tuple(reader.said), tuple(dict.fromkeys(reader.problems)))
 
 
@@ -89,6 +100,7 @@ class _Reader:
         self._engine = engine
         self._meant = meant
         self._at = 0
+        self._guessed = 0
         self.said: list[Said] = []
         self.problems: list[str] = []
 
@@ -96,6 +108,8 @@ class _Reader:
         while self._at < len(self._words):
             word = self._words[self._at]
             self._at += 1
+            if word in _OF_SCRIPT:
+                continue
             if word == "--":
                 self.said += [Said((rest,), values=(rest,)) for rest in self._words[self._at :]]
                 return
@@ -132,13 +146,11 @@ class _Reader:
         found = self._engine.flag(head)
         if found is not None:
             return self._said(head, found)
-        return (
-            self._dotted(head)
-            or self._joined(head)
-            or self._otherwise_spelt(head)
-            or self._abbreviated(head)
-            or Said((), head, head)
-        )
+        found_otherwise = self._dotted(head) or self._joined(head)
+        if found_otherwise is None and self._guessed < _MOST_GUESSED:
+            self._guessed += 1
+            found_otherwise = self._otherwise_spelt(head) or self._abbreviated(head)
+        return found_otherwise or Said((), head, head)
 
     def _said(self, written: str, found: Word) -> Said:
         spelt = self._engine.spelt(written)
@@ -272,7 +284,8 @@ class _Reader:
         depth = depth_after(value)
         end = self._at
         parts = [value]
-        while depth > 0 and end < min(len(self._words), self._at + _MOST_JSON_WORDS):
+        last = min(len(self._words), self._at + _MOST_JSON_WORDS)
+        while depth > 0 and end < last and not self._words[end].startswith("--"):
             parts.append(self._words[end])
             depth = depth_after(self._words[end], depth)
             end += 1

@@ -38,8 +38,9 @@ class Gathering:
         self.settings: dict[str, Value | None] = {}
         self.other: dict[str, object] = {}
         self._target = target
-        self._problems = list(invocation.problems)
-        self._notes = list(invocation.notes)
+        # In their order, each once.
+        self._problems = dict.fromkeys(invocation.problems)
+        self._notes = dict.fromkeys(invocation.notes)
         self._healed: list[Healed] = []
         self._passthrough: list[str] = []
         self._derived: list[str] = []
@@ -154,9 +155,7 @@ class Gathering:
 
     def problem(self, code: str, sentence: str) -> None:
         """Tell of a problem, once."""
-        text = f"{code}: {sentence}"
-        if text not in self._problems:
-            self._problems.append(text)
+        self._problems[f"{code}: {sentence}"] = None
 
     def problems(self, lines: Sequence[str]) -> None:
         """Tell of several that have their codes in front."""
@@ -174,8 +173,7 @@ class Gathering:
 
     def note(self, sentence: str) -> None:
         """Tell what is good to know, once."""
-        if sentence not in self._notes:
-            self._notes.append(sentence)
+        self._notes[sentence] = None
 
     # --- The end ------------------------------------------------------------------------------
 

@@ -92,6 +92,15 @@ def _overrides(key: str) -> Handler:
     return handle
 
 
+def _metadata(gathering: Gathering, said: Said) -> None:
+    """Several are told apart by their signs; else the whole is one, commas and all."""
+    text = said.value
+    if "," in text and text.count("=") > 1 and text.count(":") == text.count("="):
+        _overrides("override_kv")(gathering, said)
+    elif text:
+        gathering.setting("override_kv", (text,))
+
+
 def _devices(gathering: Gathering, said: Said) -> None:
     _overrides("devices")(gathering, said)
 
@@ -133,7 +142,7 @@ HANDLERS: dict[str, Handler] = {
     "--moecpu": _experts,
     "--ffncpu": _dense_layers,
     "--overridetensors": _overrides("override_tensor"),
-    "--overridekv": _overrides("override_kv"),
+    "--overridekv": _metadata,
     "--rpctargets": _overrides("rpc_servers"),
     "--threads": whole("threads"),
     "--blasthreads": _threads_batch,

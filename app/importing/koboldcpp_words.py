@@ -62,15 +62,20 @@ def understand(invocation: Invocation) -> Found:
 
 def _take_alone(gathering: Gathering, alone: tuple[str, ...]) -> None:
     """The model, and the port behind it."""
-    for word in alone[:1]:
-        if whole_number(word) is None:
-            place_file(gathering, word, "the model")
-    for word in alone[:2]:
-        if whole_number(word) is not None:
+    has_model = bool({"model_path", "hf_repo"} & gathering.settings.keys())
+    left = []
+    for word in alone:
+        is_number = whole_number(word) is not None
+        if is_number and has_model and "port" not in gathering.other:
             gathering.understood_whole("port", word, "the port")
-    if alone[2:]:
-        gathering.keep_words(alone[2:])
-        gathering.problem("unknown_word", f"“{' '.join(alone[2:5])}” belongs to no flag")
+        elif is_number or has_model:
+            left.append(word)
+        else:
+            place_file(gathering, word, "the model")
+            has_model = True
+    if left:
+        gathering.keep_words(left)
+        gathering.problem("unknown_word", f"“{' '.join(left[:3])}” belongs to no flag")
     named = {"model_path", "hf_repo"} & gathering.settings.keys()
     if not named and gathering.invocation.program and not _is_without_model(gathering):
         gathering.problem("no_model", "no model is named; KoboldCpp asks for one in its window")

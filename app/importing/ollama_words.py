@@ -98,6 +98,8 @@ def _context(gathering: Gathering, name: str, value: str) -> None:
 def _overhead(gathering: Gathering, name: str, value: str) -> None:
     gathering.understood_whole("gpu_overhead_bytes", value, name)
     _overhead_size(gathering, value)
+    if whole(value) == 0:
+        return
     gathering.note(
         f"{name} is what Ollama leaves to other programs on each GPU, in bytes; the margin here is "
         "llama.cpp's own, so it is shown and not taken over."

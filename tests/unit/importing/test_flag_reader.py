@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.export.engine_words import engine_words
-from app.importing.flag_reader import Reading, Said, read_flags
+from app.importing.flag_reader import MOST_WORDS, Reading, Said, read_flags
 
 ENGINES = ("vllm", "sglang", "koboldcpp", "tensorrt_llm", "lmstudio")
 
@@ -164,3 +164,9 @@ def test_that_every_word_is_kept_somewhere(words: list[str], engine: str) -> Non
         words = [*words]
         words.remove("--")
     assert kept == words
+
+
+def test_that_more_words_than_a_command_has_are_left_and_told_of() -> None:
+    reading = read_flags(["--unknown"] * (MOST_WORDS + 1), engine_words("vllm"))
+    assert len(reading.said) == MOST_WORDS
+    assert any("log_paste" in problem for problem in reading.problems)

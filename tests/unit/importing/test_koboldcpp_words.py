@@ -57,6 +57,8 @@ def test_that_model_and_port_may_stand_alone() -> None:
         ("--blasthreads 0", {"threads_batch": "auto"}, {}),
         ("--overridetensors exps=CPU,blk.1=CUDA0",
          {"override_tensor": ("exps=CPU", "blk.1=CUDA0")}, {}),
+        ("--overridekv a=int:1,b=bool:true", {"override_kv": ("a=int:1", "b=bool:true")}, {}),
+        ("--overridekv a=str:x,y", {"override_kv": ("a=str:x,y",)}, {}),
         ("--lora a.gguf --loramult 0.5", {"lora": ("a.gguf:0.5",)}, {}),
         ("--usevulkan 0", {}, {"backend": "usevulkan"}),
         ("--highpriority", {}, {"prio": 2}),

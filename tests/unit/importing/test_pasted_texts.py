@@ -430,3 +430,27 @@ def test_that_a_paste_is_understood(paste: Paste) -> None:
     assert paste.env.items() <= found.env.items()
     assert "unknown_flag" not in told, found
     assert "sk-mine" not in repr(all_found)
+
+
+SERVER_LOG = (
+    'time=2025-08-12T10:11:12.345Z level=INFO source=routes.go:1304 msg="server config" '
+    'env="map[CUDA_VISIBLE_DEVICES: OLLAMA_CONTEXT_LENGTH:8192 OLLAMA_FLASH_ATTENTION:true '
+    "OLLAMA_HOST:http://0.0.0.0:11434 OLLAMA_KV_CACHE_TYPE:q8_0 OLLAMA_NUM_PARALLEL:2 "
+    'OLLAMA_ORIGINS:[http://localhost https://localhost] http_proxy: no_proxy:]"'
+)
+
+
+def test_that_the_log_of_ollamas_server_tells_its_variables() -> None:
+    (found,) = import_text(SERVER_LOG)
+    assert found.settings == {
+        "ctx_per_slot_tok": 8192, "flash_attn": "on", "cache_type_k": "q8_0",
+        "cache_type_v": "q8_0", "slots": 2, "kv_unified": False,
+    }  # fmt: skip
+    assert found.env["OLLAMA_ORIGINS"] == "[http://localhost https://localhost]"
+    assert "CUDA_VISIBLE_DEVICES" not in found.env
+    assert [problem.partition(":")[0] for problem in found.problems] == ["log_paste"]
+
+
+def test_that_what_a_batch_file_gets_itself_is_no_model() -> None:
+    (found,) = import_text('start "" koboldcpp.exe --model "m.gguf" --contextsize 8192 %*\npause\n')
+    assert found.settings["model_path"] == "m.gguf"
