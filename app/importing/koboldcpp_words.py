@@ -213,6 +213,13 @@ def _backend(gathering: Gathering, said: Said) -> None:
     gathering.understood("backend", said.written.lstrip("-"))
 
 
+def _queue(gathering: Gathering, said: Said) -> None:
+    if said.value:
+        gathering.understood_whole("queue", said.value, said.written)
+    else:
+        gathering.note(f"{said.written} lets requests wait for each other, as they do here.")
+
+
 def _window(gathering: Gathering, said: Said) -> None:
     gathering.note(f"{said.written} is about KoboldCpp's own window.")
 
@@ -248,7 +255,7 @@ _HANDLERS: dict[str, Handler] = {
     "--password": secret("password"),
     "--adminpassword": secret("adminpassword"),
     "--hordekey": secret("hordekey"),
-    "--multiuser": shown_whole("queue"),
+    "--multiuser": _queue,
     "--benchmark": _benchmark,
     "--useclblast": _clblast,
     "--usevulkan": _backend,

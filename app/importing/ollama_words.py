@@ -26,6 +26,7 @@ from app.importing.variable_words import look_at_variables
 TARGET = "ollama"
 # What its engine was called while it was a program of its own.
 _RUNNER = "ollama_llama_server"
+_BOTH_TYPES = "--kv-cache-type"
 _COMMANDS = ("serve", "start", "run", "create", "show", "pull", "push", "list", "ls", "ps", "cp",
              "rm", "stop", "launch")  # fmt: skip
 _BYTES_PER_TIB = 1 << 40
@@ -36,7 +37,7 @@ _MOST_OVERHEAD_BYTES = _BYTES_PER_TIB
 def understand(invocation: Invocation) -> Found:
     """What the words, variables and files of Ollama mean to the desk."""
     if _is_runner(invocation):
-        return llama_words.understand(replace(invocation, program=_RUNNER))
+        return _of_runner(invocation)
     gathering = Gathering(TARGET, invocation)
     engine = engine_words("ollama")
     _variables(gathering)
@@ -52,6 +53,17 @@ def understand(invocation: Invocation) -> Found:
 def _is_runner(invocation: Invocation) -> bool:
     """Whether this is the engine that Ollama starts by itself, which has llama.cpp's own words."""
     return invocation.words[:1] == ("runner",)
+
+
+def _of_runner(invocation: Invocation) -> Found:
+    """Its words are llama.cpp's, but for one that says both cache types."""
+    words: list[str] = []
+    for word in invocation.words:
+        if words and words[-1] == _BOTH_TYPES:
+            words[-1:] = ["--cache-type-k", word, "--cache-type-v", word]
+        else:
+            words.append(word)
+    return llama_words.understand(replace(invocation, program=_RUNNER, words=tuple(words)))
 
 
 # --- Variables ----------------------------------------------------------------------------------

@@ -37,10 +37,9 @@ _MIB_PER_GIB = 1024
 _MEANT = {
     "--speculative-draft": "--speculative-draft-model-path",
     "--mem-fraction": "--mem-fraction-static",
-    "--tp": "--tp-size",
-    "--dp": "--dp-size",
-    "--pp": "--pp-size",
 }
+# Names that everybody uses, and that the engine knows by their beginning alone.
+_USUAL = {"--tp": "--tp-size", "--dp": "--dp-size", "--pp": "--pp-size"}
 _SUFFIXES = {letter: 1000**n for n, letter in enumerate("kMGT", 1)} | {
     f"{letter}i": 1024**n for n, letter in enumerate("KMGT", 1)
 }
@@ -54,13 +53,18 @@ def understand(invocation: Invocation) -> Found:
     if command == "generate":
         gathering.problem("not_transferable", "sglang generate starts no server")
     words = (*words, *flags_from_values(invocation.values, engine))
-    reading = read_flags(words, engine, _MEANT)
+    reading = read_flags([_usual(word) for word in words], engine, _MEANT)
     alone = understand_flags(gathering, reading, engine, _HANDLERS)
     sglang_drafts.take(gathering, reading.said)
     serving_words.take_models(gathering, alone)
     look_at_variables(gathering, engine, "SGLANG_")
     serving_words.note_shared_pool(gathering, ENGINE)
     return gathering.found()
+
+
+def _usual(word: str) -> str:
+    head, equals, tail = word.partition("=")
+    return f"{_USUAL[head]}{equals}{tail}" if head in _USUAL else word
 
 
 def _sized(key: str) -> Handler:

@@ -8,7 +8,7 @@ import re
 from app.export.engine_words import EngineWords
 from app.importing.gathering import Gathering
 
-_NEAR = 0.86
+_NEAR = 0.84
 """How much two names have in common where one is the other misspelt."""
 
 

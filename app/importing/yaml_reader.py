@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from app.importing.call import is_read_by_engines
 from app.importing.compose_reader import containers_in
 from app.importing.invocation import Invocation
 from app.importing.llama_swap_reader import models_in
@@ -45,7 +46,21 @@ def _read_document(document: Node, depth: int) -> list[Invocation]:
         return found
     if all(isinstance(value, str) and _VARIABLE.fullmatch(key) for key, value in document.items()):
         return list(containers_in({"environment": document}))
+    variables = _variables_inside(document)
+    if variables:
+        return list(containers_in({"environment": variables}))
     return [Invocation("yaml", "", values=flat(document))]
+
+
+def _variables_inside(document: Node) -> dict[str, Node]:
+    """Variables of engines, wherever a chart or a map of settings has them."""
+    found: dict[str, Node] = {}
+    for _, mapping in mappings_in(document):
+        name = mapping.get("name")
+        if isinstance(name, str) and _is_pair(mapping) and is_read_by_engines(name):
+            found[name] = mapping.get("value", "")
+        found |= {key: value for key, value in mapping.items() if is_read_by_engines(key)}
+    return found
 
 
 def _is_pair(node: Node) -> bool:

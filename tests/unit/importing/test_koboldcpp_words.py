@@ -64,6 +64,7 @@ def test_that_model_and_port_may_stand_alone() -> None:
         ("--highpriority", {}, {"prio": 2}),
         ("--fit", {}, {"fit": "on"}),
         ("--multiuser 5", {}, {"queue": 5}),
+        ("--multiuser", {}, {}),
     ],
 )  # fmt: skip
 def test_that_a_flag_says(

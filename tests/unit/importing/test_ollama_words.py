@@ -256,8 +256,12 @@ def test_that_the_server_takes_no_flags() -> None:
 
 
 def test_that_its_engine_has_the_words_of_llama_cpp() -> None:
-    found = understand(call("ollama runner --model /b/blobs/sha256-0123456789abcdef --threads 4"))
+    found = understand(
+        call("ollama runner --model /b/blobs/sha256-0123456789abcdef --threads 4 "
+             "--kv-cache-type q8_0")
+    )  # fmt: skip
     assert found.settings["threads"] == 4
+    assert found.settings["cache_type_k"] == found.settings["cache_type_v"] == "q8_0"
     assert "blob_path" in codes(found)
 
 

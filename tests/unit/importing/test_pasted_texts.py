@@ -397,6 +397,20 @@ Restart=always
         hint=".env",
     ),
     Paste(
+        "variables in a map of Kubernetes",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ollama}\ndata:\n"
+        '  OLLAMA_NUM_PARALLEL: "4"\n  OLLAMA_CONTEXT_LENGTH: "8192"\n',
+        "ollama",
+        {"slots": 4, "ctx_per_slot_tok": 8192},
+    ),
+    Paste(
+        "variables in a chart",
+        "ollama:\n  gpu: {enabled: true}\nextraEnv:\n  - name: OLLAMA_FLASH_ATTENTION\n"
+        '    value: "1"\n  - name: OLLAMA_NUM_PARALLEL\n    value: "1"\n',
+        "ollama",
+        {"flash_attn": "on", "slots": 1},
+    ),
+    Paste(
         "a request to Ollama",
         """curl http://localhost:11434/api/generate -d '{
   "model": "llama3.2",
