@@ -37,24 +37,26 @@ def plain(text: str) -> str:
     Raises:
         TextError: If it is empty, too long, or no text.
     """
+    if "\0" in text or _is_binary(text[:LONGEST_CHARACTERS]):
+        raise TextError(
+            "This is no text but the content of some other file. Paste the command or the file of "
+            "settings that starts the engine."
+        )
     if len(text) > LONGEST_CHARACTERS:
         raise TextError(
             f"The text has {len(text):,} characters; a command or a file of settings has at most "
             f"{LONGEST_CHARACTERS:,}. Paste the part that starts the engine."
-        )
-    is_binary = "\0" in text or len(_CONTROL.findall(_COLOURS.sub("", text))) > (
-        len(text) * _MOST_CONTROL_SHARE
-    )
-    if is_binary:
-        raise TextError(
-            "This is no text but the content of some other file. Paste the command or the file of "
-            "settings that starts the engine."
         )
     text = _INVISIBLE.sub("", _COLOURS.sub("", text)).replace("\r\n", "\n").replace("\r", "\n")
     text = _ODD_BLANKS.sub(" ", text)
     if not text.strip():
         raise TextError("The text is empty. Paste a command line or a file of settings.")
     return _without_quote_marks(text)
+
+
+def _is_binary(text: str) -> bool:
+    controls = _CONTROL.findall(_COLOURS.sub("", text))
+    return len(controls) > len(text) * _MOST_CONTROL_SHARE
 
 
 def _without_quote_marks(text: str) -> str:

@@ -318,10 +318,19 @@ def test_that_every_text_is_read_or_refused(text: str, hint: str, calls: bool) -
     assert bool(found) != said.endswith(".")
 
 
-def test_that_a_megabyte_is_answered_at_once() -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("llama-server -m a.gguf " * 50_000, "Paste the part"),
+        ("x" * 1_000_000 + "\0", "no text"),
+        (bytes(range(256)).decode("latin-1") * 4_000, "no text"),
+    ],
+    ids=["words", "a NUL", "bytes"],
+)
+def test_that_a_megabyte_is_answered_at_once(text: str, said: str) -> None:
     begun = time.process_time()
-    with pytest.raises(TextError, match="Paste the part"):
-        read("llama-server -m a.gguf " * 50_000)
+    with pytest.raises(TextError, match=said):
+        read(text)
     assert time.process_time() - begun < 0.5
 
 
