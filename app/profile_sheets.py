@@ -202,4 +202,6 @@ def _total(
     words = cost_words(cost, seconds(cost))
     if other is not None:
         return f"Going from “{other.profile.name}” to it costs: {words}."
+    if cost != cost_of_change(before, after):
+        words += ", counted from what the engine runs"
     return f"Switching to it costs: {words}."

@@ -46,6 +46,8 @@ def _of_info(info: Any) -> st.SearchStrategy[Any]:
             found = st.sampled_from(list(info.cls))
         case msgspec.inspect.UnionType():
             found = st.one_of([_of_info(part) for part in info.types])
+        case msgspec.inspect.TupleType():
+            found = st.tuples(*map(_of_info, info.item_types))
         case msgspec.inspect.VarTupleType():
             found = st.lists(_of_info(info.item_type), max_size=3).map(tuple)
         case msgspec.inspect.DictType():
