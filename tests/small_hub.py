@@ -6,6 +6,7 @@ whole and in ranges.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -47,7 +48,12 @@ class Repository:
 
     def sha256(self, path: str) -> str:
         """What it says a file's digest is."""
-        return self.digests.get(path) or hashlib.sha256(self.files[path]).hexdigest()
+        return self.digests.get(path) or _sha256(self.files[path])
+
+
+@functools.lru_cache
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 Fault = Callable[["_Handler"], bool]

@@ -30,7 +30,7 @@ from widgets.row_table import set_row_height, set_up_rows
 from widgets.theme import set_role
 
 _TYPING_MS = 600
-_SHARES = (1, 1)
+_SHARES = (4, 5)
 _WIDTH_CHARS, _HEIGHT_LINES = 150, 42
 _SCREEN_SHARE = 0.9
 SORTS = (
@@ -40,7 +40,7 @@ SORTS = (
     ("updated", "Last changed"),
 )
 _HITS = ("Repository", "Model", "Downloads")
-_QUANTS = ("Quantisation", "Size", "Memory here", "On this machine")
+_QUANTS = ("Quantisation", "Size", "Memory", "On this machine")
 _NOTHING_FOUND = "Nothing with GGUF files has that in its name."
 
 
@@ -74,8 +74,8 @@ class HubView(QDialog):
         self.sort.setAccessibleName("What stands first")
         for key, words in SORTS:
             self.sort.addItem(words, key)
-        self.hits = _table(_HITS, "Repositories found", stretched=0)
-        self.quants = _table(_QUANTS, "Models of the repository", stretched=3)
+        self.hits = _table(_HITS, "Repositories found", stretched=(0, 1))
+        self.quants = _table(_QUANTS, "Models of the repository", stretched=(3,))
         self._status = ElidedLabel("", self)
         set_role(self._status, "hint")
         self._title = wrapped_label("heading")
@@ -213,16 +213,18 @@ class HubView(QDialog):
         self._said.setText(said or self._tips.get(name, ""))
 
 
-def _table(titles: Sequence[str], name: str, stretched: int) -> QTableWidget:
+def _table(titles: Sequence[str], name: str, stretched: Sequence[int]) -> QTableWidget:
     table = QTableWidget(0, len(titles))
     set_up_rows(table)
     set_row_height(table)
     table.setHorizontalHeaderLabels(list(titles))
     table.setAccessibleName(name)
+    # Words begin where those of the head do.
+    table.setStyleSheet(f"QTableWidget::item {{ padding-left: {STEP_PX + 1}px; }}")
     header = table.horizontalHeader()
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     for column in range(len(titles)):
-        is_stretched = column == stretched
+        is_stretched = column in stretched
         mode = QHeaderView.ResizeMode
         header.setSectionResizeMode(column, mode.Stretch if is_stretched else mode.ResizeToContents)
     return table
