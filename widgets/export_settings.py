@@ -22,7 +22,8 @@ from widgets.export_table import FATES, Column, ExportTable
 from widgets.row_table import set_row_height, set_up_rows
 from widgets.sentence_label import sentence_label
 
-_CELL_PX = 2 * STEP_PX
+# Qt puts some more beside the text of a cell, and nothing beside a title.
+_CELL_PX, _CELL_MARGIN_PX = 2 * STEP_PX, 3
 _BESIDE_PX = 6 * STEP_PX
 # No value, such as a grammar, takes more than this of the width; the words need it.
 _VALUE_SHARE, _LABEL_SHARE = 0.22, 0.32
@@ -111,7 +112,7 @@ class ExportSettings(QWidget):
             f"QTableView::item {{ border: none; padding: 0 {_CELL_PX}px; }}"
             f"QTableView::item:selected {{ color: {palette.on_accent};"
             f" background: {palette.accent}; }}"
-            f"QHeaderView::section {{ padding: {STEP_PX}px {_CELL_PX}px; }}"
+            f"QHeaderView::section {{ padding: {STEP_PX}px {_CELL_PX + _CELL_MARGIN_PX}px; }}"
         )
 
     def changeEvent(self, event: QEvent) -> None:

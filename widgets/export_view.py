@@ -8,11 +8,9 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QSplitter,
     QVBoxLayout,
@@ -24,6 +22,7 @@ from widgets.export_engines import ExportEngines
 from widgets.export_files import ExportFiles
 from widgets.export_settings import ExportSettings
 from widgets.export_sheet import ExportSheet, ExportTarget
+from widgets.reading_area import ReadingArea
 from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
@@ -74,7 +73,7 @@ class ExportView(QWidget):
         self.refusals_label = sentence_label("warning", self)
         self.notes_label = sentence_label("muted", self)
         self.notes_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._notes = QScrollArea(self)
+        self._notes = ReadingArea("What to know before running it", self.notes_label, parent=self)
         self.files = ExportFiles(self)
         self.settings = ExportSettings(self)
         self._nothing = sentence_label("muted", self)
@@ -152,18 +151,6 @@ class ExportView(QWidget):
         head.addStretch(1)
         head.addWidget(self.shells)
         head.addWidget(self.try_button)
-        self._notes.setWidgetResizable(True)
-        self._notes.setFrameShape(QFrame.Shape.NoFrame)
-        self._notes.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._notes.setAccessibleName("What to know before running it")
-        set_role(self._notes, "ringed")
-        page = QWidget()
-        page.setProperty("role", "scrolled")
-        notes = QVBoxLayout(page)
-        notes.setContentsMargins(0, 0, STEP_PX, 0)
-        notes.addWidget(self.notes_label)
-        notes.addStretch(1)
-        self._notes.setWidget(page)
         self._notes.viewport().installEventFilter(self)
         self._split.setChildrenCollapsible(False)
         self._split.setHandleWidth(PANEL_PADDING_PX)
@@ -215,7 +202,7 @@ class ExportView(QWidget):
 
     def _fit_notes(self) -> None:
         """As high as the notes are, up to a share of the view."""
-        room = self._notes.viewport().width() - STEP_PX
+        room = self._notes.viewport().width() - 2 * STEP_PX
         wanted = self.notes_label.heightForWidth(max(1, room)) + STEP_PX
         least = _NOTES_LINES * self.notes_label.fontMetrics().lineSpacing()
         most = max(least, round(_NOTES_SHARE * self.height()))

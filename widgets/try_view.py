@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QPlainTextEdit,
     QProgressBar,
     QPushButton,
-    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -19,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
+from widgets.reading_area import ReadingArea
 from widgets.sentence_label import sentence_label
 from widgets.server_log import ServerLog
 from widgets.template_editor import wrap_mode
@@ -76,7 +75,9 @@ class TryView(QWidget):
         self.table = TryTable(self)
         self.sentences_label = sentence_label("muted", self)
         self.log = ServerLog(self)
-        self._results = QScrollArea(self)
+        self._results = ReadingArea(
+            "What was measured", self.headline_label, self.table, self.sentences_label, parent=self
+        )
         self._lay_out()
         self.start_button.clicked.connect(self.start_requested)
         self.cancel_button.clicked.connect(self._on_cancel_clicked)
@@ -153,20 +154,6 @@ class TryView(QWidget):
         buttons.addWidget(self.stage_label, 1)
         buttons.addWidget(self.state_label, 1)
         buttons.addWidget(self.show_button)
-        page = QWidget()
-        page.setProperty("role", "scrolled")
-        results = QVBoxLayout(page)
-        results.setContentsMargins(0, 0, PANEL_PADDING_PX, 0)
-        results.setSpacing(PANEL_GAP_PX)
-        for widget in (self.headline_label, self.table, self.sentences_label):
-            results.addWidget(widget)
-        results.addStretch(1)
-        self._results.setWidgetResizable(True)
-        self._results.setFrameShape(QFrame.Shape.NoFrame)
-        self._results.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._results.setAccessibleName("What was measured")
-        set_role(self._results, "ringed")
-        self._results.setWidget(page)
         self.log.setMinimumHeight(_LEAST_LOG_PX)
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)

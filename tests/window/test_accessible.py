@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from app.export_wiring import ExportWiring
+from app.try_wiring import TryWiring
 from app.window import Window
 from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.finding import child
@@ -85,6 +87,17 @@ def picker(window: Window) -> QWidget:
     return window.engine_wiring.picker.picker
 
 
+def export(window: Window) -> QWidget:
+    window.desk.session.want({"model_path": "/models/a.gguf"})
+    window.actions_of_window.run("command.export")
+    return child(window, ExportWiring).dialog
+
+
+def trial(window: Window) -> QWidget:
+    window.actions_of_window.run("command.try")
+    return child(window, TryWiring).dialog
+
+
 def profiles(window: Window) -> QWidget:
     window.actions_of_window.run("profiles.show")
     view = window.tune_wiring.profiles.view
@@ -92,7 +105,7 @@ def profiles(window: Window) -> QWidget:
     return view
 
 
-VIEWS = (all_panels, folded, action_list, keys, about, picker, profiles)
+VIEWS = (all_panels, folded, action_list, keys, about, picker, export, trial, profiles)
 
 
 @pytest.fixture(params=VIEWS, ids=lambda view: view.__name__)
