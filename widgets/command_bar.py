@@ -171,6 +171,7 @@ class CommandBar(QFrame):
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.colours = palette
+        self._targets.set_palette(palette)
         self._show_expand()
         self.palette_changed.emit(palette)
 
