@@ -44,6 +44,10 @@ class Gathering:
         self._healed: list[Healed] = []
         self._passthrough: list[str] = []
         self._derived: list[str] = []
+        env = invocation.env
+        self._secrets = {
+            v for name, v in env.items() if is_secret_name(name) and hidden(v) == HIDDEN
+        }
 
     # --- Settings -----------------------------------------------------------------------------
 
@@ -127,11 +131,14 @@ class Gathering:
     def secret(self, name: str, value: str) -> None:
         """Tell that there is a key or password, never which."""
         self.other[name] = hidden(value)
+        if self.other[name] == HIDDEN:
+            self._secrets.add(value)
 
     def shown(self, said: Said) -> tuple[str, ...]:
         """The words of a flag as they may be told: of a secret only that there is one."""
         if not is_secret_name(said.name):
             return said.words
+        self._secrets.update(value for value in said.values if hidden(value) == HIDDEN)
         return (said.written, *([HIDDEN] if said.values else []))
 
     def keep(self, said: Said) -> None:
@@ -182,30 +189,29 @@ class Gathering:
         env = self.invocation.env
         return Found(
             target=self._target,
-            settings={key: _clean(value) for key, value in self.settings.items()},
-            healed=tuple(
-                Healed(without_secrets(one.was), without_secrets(one.to)) for one in self._healed
-            ),
-            passthrough=tuple(map(without_secrets, self._passthrough)),
-            problems=tuple(map(without_secrets, self._problems)),
-            notes=tuple(map(without_secrets, self._notes)),
+            settings={key: self._clean(value) for key, value in self.settings.items()},
+            healed=tuple(Healed(self._told(one.was), self._told(one.to)) for one in self._healed),
+            passthrough=tuple(map(self._told, self._passthrough)),
+            problems=tuple(map(self._told, self._problems)),
+            notes=tuple(map(self._told, self._notes)),
             env={name: value_without_secrets(name, value) for name, value in env.items()},
-            other={name: _clean_other(value) for name, value in self.other.items()},
+            other={name: self._clean_other(value) for name, value in self.other.items()},
             derived=tuple(dict.fromkeys(self._derived)),
-            title=without_secrets(self.invocation.title),
+            title=self._told(self.invocation.title),
             mounts=self.invocation.mounts,
         )
 
+    def _told(self, text: str) -> str:
+        return without_secrets(text, self._secrets)
 
-def _clean(value: Value | None) -> Value | None:
-    if isinstance(value, str):
-        return without_secrets(value)
-    return tuple(map(without_secrets, value)) if isinstance(value, tuple) else value
+    def _clean(self, value: Value | None) -> Value | None:
+        if isinstance(value, str):
+            return self._told(value)
+        return tuple(map(self._told, value)) if isinstance(value, tuple) else value
 
-
-def _clean_other(value: object) -> object:
-    if isinstance(value, str):
-        return without_secrets(value)
-    if isinstance(value, (list, tuple)):
-        return [_clean_other(item) for item in value]
-    return value
+    def _clean_other(self, value: object) -> object:
+        if isinstance(value, str):
+            return self._told(value)
+        if isinstance(value, (list, tuple)):
+            return [self._clean_other(item) for item in value]
+        return value

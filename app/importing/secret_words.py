@@ -7,6 +7,7 @@ name or a token: here everything else has to stay as it was.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 HIDDEN = "REDACTED"
 """What stands where a secret stood."""
@@ -26,6 +27,7 @@ _SECRETS = (
     re.compile(r"(?i)(?<=bearer )[A-Za-z0-9+/._~-]{8,}=*"),
     re.compile(r"(?<=://)[^/\s@:]{1,200}:[^/\s@]{1,200}(?=@)"),
 )
+_SHORTEST_KNOWN = 8
 # What stands for a value that the text does not have.
 _NO_VALUE = re.compile(r"\$.*|%\w+%|\{\{.*\}\}|<.*>|\[.*\]|")
 
@@ -41,8 +43,16 @@ def hidden(value: str) -> str:
     return value if _NO_VALUE.fullmatch(value) else HIDDEN
 
 
-def without_secrets(text: str) -> str:
-    """``text`` without what has the form of a key or of a password in an address."""
+def without_secrets(text: str, known: Iterable[str] = ()) -> str:
+    """``text`` without what has the form of a key or of a password in an address.
+
+    Args:
+        text: To be told.
+        known: Secrets that the text was found to hold; short ones are words as well, and stay.
+    """
+    for secret in known:
+        if len(secret) >= _SHORTEST_KNOWN:
+            text = text.replace(secret, HIDDEN)
     for pattern in _SECRETS:
         text = pattern.sub(HIDDEN, text)
     return text

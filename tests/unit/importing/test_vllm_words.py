@@ -229,3 +229,9 @@ def test_that_code_of_weights_that_are_not_taken_over_is_no_problem() -> None:
     found = understand(call("vllm serve Qwen/Qwen3-8B --trust-remote-code"))
     assert codes(found) == {"not_gguf"}
     assert any("never run by llama.cpp" in note for note in found.notes)
+
+
+def test_that_a_secret_is_not_repeated_where_it_stands_again() -> None:
+    found = understand(call("vllm serve m.gguf --api-key hunter22 --port hunter22"))
+    assert "hunter22" not in repr(found)
+    assert "bad_value" in codes(found)
