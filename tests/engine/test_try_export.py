@@ -262,6 +262,6 @@ def test_that_an_engine_measured_before_is_kept_where_the_server_does_not_come(
 
 
 def test_that_a_line_is_shown_without_the_folders_of_its_files() -> None:
-    words = ("/opt/bin/llama-server", "-m", "/home/me/a b.gguf", "-c", "512", "-md", "/x/d.gguf")
+    words = ("/opt/bin/llama-server", "-m", "/models/a b.gguf", "-c", "512", "-md", "/x/d.gguf")
     assert shown_line(words) == "llama-server -m 'a b.gguf' -c 512 -md d.gguf"
     assert shown_line(("llama", "serve", "--api-key", "s3cret")) == "llama serve --api-key hidden"
