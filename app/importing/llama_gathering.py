@@ -44,7 +44,8 @@ _FREE_TEXT = frozenset(
     {"grammar", "json_schema", "override_tensor", "override_kv", "dry_sequence_breakers", "lora"}
 )
 _OPEN_TEXT = re.compile(
-    r"<[A-Za-z][\w .-]*>|^\{[A-Za-z][\w -]*\}$|^\[[A-Za-z][\w .-]*\]$|^\.{3}$|^…$|^your[_ -][\w .-]+$"
+    r"<[A-Za-z][\w .-]*>"
+    r"|^\{[A-Za-z][\w -]*\}$|^\[[A-Za-z][\w .-]*\]$|^\.{3}$|^…$|^your[_ -][\w .-]+$"
     r"|^YOUR_\w+$",
     re.IGNORECASE,
 )
