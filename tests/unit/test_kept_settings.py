@@ -77,6 +77,7 @@ def test_that_everything_is_there_at_the_next_start(start: Start, folder: Path) 
     kept.command_shell = "powershell"
     kept.command_target = "llama-server"
     kept.server_program = "/opt/llama.cpp/llama-server"
+    kept.profile = "0a1b2c"
     kept.note_model("/m/a.gguf")
     kept.note_model("/m/b.gguf")
     wanted = EngineConfig().with_values(
@@ -92,6 +93,7 @@ def test_that_everything_is_there_at_the_next_start(start: Start, folder: Path) 
     assert again.window_state == {"geometry": "AdnQ", "tune": "330"}
     assert (again.command_shell, again.command_target) == ("powershell", "llama-server")
     assert again.server_program == "/opt/llama.cpp/llama-server"
+    assert again.profile == "0a1b2c"
     assert again.recent_models == ["/m/b.gguf", "/m/a.gguf"]
     assert again.last_model == "/m/b.gguf"
     assert again.start_config() == wanted.with_values({"model_path": ""})
