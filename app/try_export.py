@@ -16,11 +16,13 @@ import msgspec
 import psutil
 
 from app.experiments.bench import bench
+from app.experiments.conditions import Conditions
 from app.experiments.experiment import Cell, Experiment, State
 from app.experiments.measures import BY_FIGURE
 from app.experiments.memory_watch import MemoryWatch, memory_figures
 from app.experiments.port import ConfigRefusedError, EnginePort, PortError, StoppedError
 from app.experiments.reporter import Reporter
+from app.experiments.runner import WorkloadRunner
 from app.experiments.server_address import ApiKey, address_of
 from app.experiments.server_process import process_of
 from app.experiments.started_server import (
@@ -134,11 +136,10 @@ class TryOut:
         self, engine: EnginePort, reporter: Reporter, watch: MemoryWatch
     ) -> Experiment:
         request = self._request
-        watch.follow(OWN, engine.pid)
+        runner = WorkloadRunner(request.workload, _watching(watch, engine))
+        half = _Half(reporter, 0.0)
         try:
-            return bench(
-                engine, request.tried, request.workload, _Half(reporter, 0.0), request.runs
-            )
+            return bench(engine, request.tried, request.workload, half, request.runs, runner=runner)
         finally:
             watch.follow(OWN, 0)
 
@@ -158,15 +159,18 @@ class TryOut:
             words, request.on_line, environment=self._environment, patience=self._patience
         ) as server:
             self._hold(server, None)
-            if engine is not None:
-                watch.follow(OWN, engine.pid)
             server.await_health(number, lambda said: reporter.progressed(0.0, said, None))
             watch.follow(SERVER, _serving(server.pid, number))
             dressing = _Dressing(reporter, watch, own, self._notes(words))
-            return self._probed(server, number, engine, dressing)
+            return self._probed(server, number, engine, dressing, _watching(watch, engine))
 
     def _probed(
-        self, server: StartedServer, number: int, engine: EnginePort | None, dressing: _Dressing
+        self,
+        server: StartedServer,
+        number: int,
+        engine: EnginePort | None,
+        dressing: _Dressing,
+        watching: Callable[[int], Conditions],
     ) -> Experiment:
         # Their client takes a second to be imported: not before somebody asks for it.
         from app.experiments.probe import Beside, probe  # noqa: PLC0415
@@ -179,8 +183,9 @@ class TryOut:
             beside = None if engine is None else Beside(engine, request.tried)
             try:
                 experiment = probe(
-                    port, "", request.workload, dressing, request.runs, beside=beside
-                )
+                    port, "", request.workload, dressing, request.runs,
+                    beside=beside, watch=watching,
+                )  # fmt: skip
             except (StoppedError, ConfigRefusedError):
                 raise
             except PortError as error:
@@ -206,6 +211,20 @@ class TryOut:
         if left_out:
             notes.append(f"Without {', '.join(left_out)} of the environment: the line alone.")
         return tuple(notes)
+
+
+def _watching(memory: MemoryWatch, engine: EnginePort | None) -> Callable[[int], Conditions]:
+    """Watches this machine in a run, and from the first one on the engine's memory.
+
+    Before that the engine borrows some for a second, to read the peak bandwidth.
+    """
+
+    def watch(pid: int) -> Conditions:
+        if engine is not None and pid == engine.pid:
+            memory.follow(OWN, pid)
+        return Conditions(pid)
+
+    return watch
 
 
 class _Half:
