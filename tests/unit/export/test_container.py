@@ -94,15 +94,15 @@ def test_that_the_table_of_the_program_s_source_has_every_word() -> None:
 
 
 def test_that_a_model_s_folder_is_seen_and_cannot_be_written() -> None:
-    export = docker_run.export(EngineConfig(model_path="/home/me/models/m.gguf"), EFFECTIVE, FACTS)
+    export = docker_run.export(EngineConfig(model_path="/srv/me/models/m.gguf"), EFFECTIVE, FACTS)
     before, image, words = taken_apart(export)
     assert before == [
         "--rm", "-p", "127.0.0.1:8080:8080", "--mount",
-        "type=bind,source=/home/me/models,target=/models,readonly",
+        "type=bind,source=/srv/me/models,target=/models,readonly",
     ]  # fmt: skip
     assert image == f"{IMAGE}:server"
     assert words[:2] == ["-m", "/models/m.gguf"]
-    assert any("/home/me/models as /models" in note for note in export.notes)
+    assert any("/srv/me/models as /models" in note for note in export.notes)
     assert "inside the container" in export.carried["model_path"].how
 
 
@@ -135,10 +135,10 @@ def test_that_other_folders_are_seen_too_and_one_folder_once() -> None:
 
 
 def test_that_a_file_of_the_hub_s_cache_is_seen_with_what_it_links_to() -> None:
-    path = "/home/me/.cache/huggingface/hub/models--a--b/snapshots/0f1e/q4/m.gguf"
+    path = "/srv/me/.cache/huggingface/hub/models--a--b/snapshots/0f1e/q4/m.gguf"
     before, _, words = taken_apart(docker_run.export(EngineConfig(model_path=path), None, FACTS))
     (mount,) = mounts_in(before)
-    assert mount["source"] == "/home/me/.cache/huggingface/hub/models--a--b"
+    assert mount["source"] == "/srv/me/.cache/huggingface/hub/models--a--b"
     assert words[1] == "/models/snapshots/0f1e/q4/m.gguf"
 
 

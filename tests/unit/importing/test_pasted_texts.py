@@ -30,7 +30,7 @@ PASTES = (
     Paste(
         "vllm in docker with a token and many blanks",
         """docker run --runtime nvidia --gpus all \\
-    -v ~/.cache/huggingface:/root/.cache/huggingface \\
+    -v ~/.cache/huggingface:/data/.cache/huggingface \\
     --env "HUGGING_FACE_HUB_TOKEN=<secret>" \\
     -p 8001:8000 \\
     --ipc=host \\
@@ -126,7 +126,7 @@ spec:
     Paste(
         "sglang in docker",
         """docker run --gpus all --shm-size 32g -p 30000:30000 \\
-  -v ~/.cache/huggingface:/root/.cache/huggingface \\
+  -v ~/.cache/huggingface:/data/.cache/huggingface \\
   lmsysorg/sglang:latest \\
   python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 \\
   --trust-remote-code --speculative-algorithm NEXTN --speculative-num-steps 1 \\
@@ -185,7 +185,7 @@ Environment=OLLAMA_CONTEXT_LENGTH=16384
     ),
     Paste(
         "ollama in docker",
-        "docker run -d --gpus=all -v ollama:/root/.ollama -p 11434:11434 "
+        "docker run -d --gpus=all -v ollama:/data/.ollama -p 11434:11434 "
         "-e OLLAMA_NUM_PARALLEL=4 -e OLLAMA_CONTEXT_LENGTH=8192 --name ollama ollama/ollama",
         "ollama",
         {"slots": 4, "ctx_per_slot_tok": 8192},

@@ -49,7 +49,7 @@ def test_that_keys_are_hidden_wherever_they_stand() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["--hf-config-path ../DeepSeek-V3/", "/home/user/models/sk-model.gguf", "hf_repo",
+    ["--hf-config-path ../DeepSeek-V3/", "/srv/user/models/sk-model.gguf", "hf_repo",
      "unsloth/Qwen3-0.6B-GGUF:Q4_K_M", "http://host:8080/v1", "D:/LLM/hf_models/a.gguf"],
 )  # fmt: skip
 def test_that_paths_and_flags_stay(text: str) -> None:
