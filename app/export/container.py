@@ -1,7 +1,8 @@
 """llama.cpp's server in a container: which image, which folders it sees, under which names.
 
 The images are those that llama.cpp publishes (``.devops/`` of its tree): they listen at 0.0.0.0
-inside, have ``llama-server`` as their entry point, and are built without RPC. Pure; opens no path.
+inside, have ``llama-server`` as their entry point, and are built without RPC. Opens no file; which
+folders are links it looks up, as nothing is found inside by a link that leads elsewhere.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from app.export import llama_answers
 from app.export.carried import Carried, Manner, not_carried, translated
+from app.export.file_links import repository_of, stands_below
 from app.export.llama_flag import Situation, situation_of
 from app.export.told import (
     PROGRAM,
@@ -232,7 +234,7 @@ class _Folders:
         folder = _folder_of(file)
         is_written = key == _WRITTEN
         for mount in self.mounts:
-            if mount.is_written == is_written and file.is_relative_to(_pure(mount.source)):
+            if mount.is_written == is_written and stands_below(file, _pure(mount.source)):
                 return _joined(mount.target, file.relative_to(_pure(mount.source)))
         target = self._free_target(_FOLDERS[key])
         if folder == folder.parent and folder.is_absolute():
@@ -258,11 +260,7 @@ def _folder_of(file: PurePath) -> PurePath:
 
     There the file is a link into another folder of the repository.
     """
-    parts = file.parts
-    for place, part in enumerate(parts[:-1]):
-        if part == "snapshots" and place and parts[place - 1].startswith("models--"):
-            return type(file)(*parts[:place])
-    return file.parent
+    return repository_of(file) or file.parent
 
 
 def _source(folder: PurePath) -> str:

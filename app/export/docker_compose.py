@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from app.export.container import Board, Contained, Mount, contained, why_not_mounted
 from app.export.dialect import Export, ExportedFile, exported, refused
+from app.export.file_links import with_links_followed
 from app.export.told import why_not_in_file
 from app.export.yaml_text import yaml_text
 from app.quoting import Shell
@@ -26,6 +27,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a compose file, and the line that starts it."""
+    config = with_links_followed(config)
     server = contained(config, effective, facts)
     if reason := why_not_in_file(config, "a compose file") or why_not_mounted(config):
         return refused(TARGET, reason, server.answers)

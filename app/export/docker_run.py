@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.export.container import Board, Contained, Mount, contained, why_not_mounted
 from app.export.dialect import Export, ExportedFile, exported, refused
+from app.export.file_links import with_links_followed
 from app.export.told import GRAMMAR_FILE, grammar_file, in_a_file, why_not_in_file, without_grammar
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
@@ -21,6 +22,7 @@ def export(
     shell: Shell = Shell.POSIX,
 ) -> Export:
     """``config`` as a ``docker run`` command line."""
+    config = with_links_followed(config)
     plain, grammar = config, ""
     if shell is not Shell.POSIX:  # which alone can be given a text of several lines
         plain, grammar = without_grammar(config)

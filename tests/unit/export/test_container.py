@@ -142,6 +142,80 @@ def test_that_a_file_of_the_hub_s_cache_is_seen_with_what_it_links_to() -> None:
     assert words[1] == "/models/snapshots/0f1e/q4/m.gguf"
 
 
+def test_that_of_a_link_the_folder_of_the_file_itself_is_seen(tmp_path: Path) -> None:
+    models, disk = tmp_path / "a" / "models", tmp_path / "b"
+    models.mkdir(parents=True)
+    disk.mkdir()
+    (disk / "real.gguf").write_bytes(b"")
+    (models / "second.gguf").symlink_to("../../b/real.gguf")
+    (models / "first.gguf").symlink_to(models / "second.gguf")
+    config = EngineConfig(model_path=str(models / "first.gguf"))
+    for export in (docker_run.export, docker_compose.export):
+        assert any(f"{disk} as /models" in note for note in export(config, None, FACTS).notes)
+    before, _, words = taken_apart(docker_run.export(config, None, FACTS))
+    (mount,) = mounts_in(before)
+    assert mount["source"] == str(disk)
+    assert words[1] == "/models/real.gguf"
+    compose = docker_compose.export(config, None, FACTS)
+    volumes = service_in(compose)["volumes"]
+    assert isinstance(volumes, list)
+    assert volumes[0]["source"] == str(disk)
+    assert command_in(compose)[1] == "/models/real.gguf"
+
+
+def test_that_a_link_into_the_hub_s_cache_keeps_the_name_that_the_file_has_there(
+    tmp_path: Path,
+) -> None:
+    repository = tmp_path / "hub" / "models--a--b"
+    snapshot = repository / "snapshots" / "0f1e"
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    (repository / "blobs" / "5e7").write_bytes(b"")
+    (snapshot / "m-00001-of-00002.gguf").symlink_to("../../blobs/5e7")
+    link = tmp_path / "mine.gguf"
+    link.symlink_to(snapshot / "m-00001-of-00002.gguf")
+    config = EngineConfig(model_path=str(link))
+    before, _, words = taken_apart(docker_run.export(config, None, FACTS))
+    (mount,) = mounts_in(before)
+    assert mount["source"] == str(repository)
+    assert words[1] == "/models/snapshots/0f1e/m-00001-of-00002.gguf"
+
+
+def test_that_a_link_that_leads_nowhere_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "gone.gguf").symlink_to("/not/here/m.gguf")
+    (tmp_path / "ring.gguf").symlink_to(tmp_path / "ring.gguf")
+    for name in ("gone.gguf", "ring.gguf"):
+        config = EngineConfig(model_path=str(tmp_path / name))
+        before, _, words = taken_apart(docker_run.export(config, None, FACTS))
+        assert mounts_in(before)[0]["source"] == str(tmp_path)
+        assert words[1] == f"/models/{name}"
+
+
+def test_that_a_folder_that_is_a_link_is_seen_by_a_mount_of_its_own(tmp_path: Path) -> None:
+    models, eyes = tmp_path / "models", tmp_path / "eyes"
+    models.mkdir()
+    eyes.mkdir()
+    (models / "sub").symlink_to(eyes, target_is_directory=True)
+    config = EngineConfig(
+        model_path=str(models / "m.gguf"), mmproj_path=str(models / "sub" / "eye.gguf")
+    )
+    before, _, words = taken_apart(docker_run.export(config, None, FACTS))
+    assert [mount["source"] for mount in mounts_in(before)] == [str(models), str(models / "sub")]
+    assert dict(itertools.pairwise(words))["-mm"] == "/mmproj/eye.gguf"
+
+
+def test_that_a_path_that_a_link_leads_to_is_refused_as_any_other(tmp_path: Path) -> None:
+    folder = tmp_path / "two\nlines"
+    folder.mkdir()
+    (folder / "m.gguf").write_bytes(b"")
+    (tmp_path / "m.gguf").symlink_to(folder / "m.gguf")
+    config = EngineConfig(model_path=str(tmp_path / "m.gguf"))
+    for export in (docker_run.export, docker_compose.export):
+        made = export(config, None, FACTS)
+        assert made.text == ""
+        assert "line break" in made.notes[0]
+
+
 @pytest.mark.parametrize(
     ("path", "source", "inside"),
     [
