@@ -9,6 +9,7 @@ from __future__ import annotations
 from app.export import llama_flags
 from app.export.carried import Carried, answers_for_all, left_out, said, translated
 from app.export.llama_flag import Situation
+from app.export.llama_speculation import NGRAM_KEYS, ngram_flags
 
 # By what a setting is said, where the flag means the same as the setting.
 FLAG_OF: dict[str, str] = {
@@ -18,12 +19,7 @@ FLAG_OF: dict[str, str] = {
     "cache_type_k": "-ctk",
     "cache_type_v": "-ctv",
     "spec_types": "--spec-type",
-    "ngram_size_m": "--spec-…-size-m",
-    "ngram_size_n": "--spec-…-size-n",
-    "ngram_min_hits": "--spec-…-min-hits",
-    "ngram_mod_n_match": "--spec-ngram-mod-n-match",
-    "ngram_mod_n_min": "--spec-ngram-mod-n-min",
-    "ngram_mod_n_max": "--spec-ngram-mod-n-max",
+    **{key: ", ".join(ngram_flags(key)) for key in NGRAM_KEYS},
     "lookup_cache_static_path": "-lcs",
     "lookup_cache_dynamic_path": "-lcd",
     "draft_model_path": "-md",
@@ -110,7 +106,11 @@ _TRANSLATED: dict[str, str] = {
 
 def answers(situation: Situation) -> dict[str, Carried]:
     """What becomes of each setting in the words of ``llama_flags`` for this situation."""
-    return answers_for_all(TABLE, left_out(llama_flags.not_carried(situation)))
+    drafters = situation.config.spec_types
+    in_use = {
+        key: said(", ".join(flags)) for key in NGRAM_KEYS if (flags := ngram_flags(key, drafters))
+    }
+    return answers_for_all(TABLE, in_use, left_out(llama_flags.not_carried(situation)))
 
 
 TABLE: dict[str, Carried] = {

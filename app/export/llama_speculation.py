@@ -8,17 +8,30 @@ from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.spec_kinds import KINDS_OF_KEY, MODEL_KINDS, kinds_that_use
 from engine_bridge.settings.table import BY_KEY, SETTINGS
 
-_NGRAM_FLAGS = (
-    ("ngram_size_n", "--spec-{kind}-size-n"),
-    ("ngram_size_m", "--spec-{kind}-size-m"),
-    ("ngram_min_hits", "--spec-{kind}-min-hits"),
-    ("ngram_mod_n_match", "--spec-{kind}-n-match"),
-    ("ngram_mod_n_min", "--spec-{kind}-n-min"),
-    ("ngram_mod_n_max", "--spec-{kind}-n-max"),
-)
+_NGRAM_FLAGS = {
+    "ngram_size_n": "--spec-{kind}-size-n",
+    "ngram_size_m": "--spec-{kind}-size-m",
+    "ngram_min_hits": "--spec-{kind}-min-hits",
+    "ngram_mod_n_match": "--spec-{kind}-n-match",
+    "ngram_mod_n_min": "--spec-{kind}-n-min",
+    "ngram_mod_n_max": "--spec-{kind}-n-max",
+}
+NGRAM_KEYS = tuple(_NGRAM_FLAGS)
+"""Settings that each kind of draft has a flag of its own for."""
 _LOOKUP_FLAGS = (("lookup_cache_static_path", "-lcs"), ("lookup_cache_dynamic_path", "-lcd"))
 _DRAFT_LAYERS = "draft_n_gpu_layers"
 DRAFT_KEYS = tuple(setting.key for setting in SETTINGS if setting.key.startswith("draft_"))
+
+
+def ngram_flags(key: str, kinds: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """The flags that say the setting ``key``, one of ``NGRAM_KEYS``.
+
+    Args:
+        key: The setting.
+        kinds: The kinds of drafts in use; all that the setting is of where it is None.
+    """
+    users = KINDS_OF_KEY[key] if kinds is None else kinds_that_use(key, kinds)
+    return tuple(_NGRAM_FLAGS[key].format(kind=kind) for kind in users)
 
 
 def _speculation(s: Situation) -> tuple[str, ...]:
@@ -27,9 +40,9 @@ def _speculation(s: Situation) -> tuple[str, ...]:
         return ()
     written: tuple[str, ...] = ("--spec-type", ",".join(config.spec_types))
     # The program has a set of these for each kind, the desk one for the kinds that are on.
-    for key, flag in _NGRAM_FLAGS:
-        for kind in kinds_that_use(key, config.spec_types):
-            written += (flag.format(kind=kind), str(getattr(config, key)))
+    for key in NGRAM_KEYS:
+        for flag in ngram_flags(key, config.spec_types):
+            written += (flag, str(getattr(config, key)))
     for key, flag in _LOOKUP_FLAGS:
         path = getattr(config, key)
         if path and kinds_that_use(key, config.spec_types):
