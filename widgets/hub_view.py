@@ -11,9 +11,11 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QHeaderView,
+    QLabel,
     QLineEdit,
     QPushButton,
     QSplitter,
+    QStackedWidget,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -76,6 +78,11 @@ class HubView(QDialog):
             self.sort.addItem(words, key)
         self.hits = _table(_HITS, "Repositories found", stretched=(0, 1))
         self.quants = _table(_QUANTS, "Models of the repository", stretched=(3,))
+        self._empty = QLabel(self)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        set_role(self._empty, "muted")
+        self.again = _button("Try again", self)
         self._status = ElidedLabel("", self)
         set_role(self._status, "hint")
         self._title = wrapped_label("heading")
@@ -89,6 +96,7 @@ class HubView(QDialog):
         set_role(self.download, "primary")
         self.strip = DownloadStrip(self)
         self._close = _button("Close", self)
+        self._pages = QStackedWidget(self)
         self._can_download: dict[str, bool] = {}
         self._tips: dict[str, str] = {}
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
@@ -107,11 +115,16 @@ class HubView(QDialog):
         rows = [((hit.repo, hit.about, hit.downloads), hit.tip) for hit in hits]
         _fill(self.hits, rows)
         count = f"{len(hits):,} repositories" if len(hits) != 1 else "1 repository"
-        self._status.set_text(status or (count if hits else _NOTHING_FOUND))
+        self._status.set_text(count if hits else "")
+        self._empty.setText(status or _NOTHING_FOUND)
+        self.again.setVisible(bool(status))
+        self._pages.setCurrentIndex(0 if hits else 1)
 
     def set_status(self, words: str) -> None:
-        """Say ``words`` below what was found."""
+        """Say ``words`` below what was found, or in its place where nothing was."""
         self._status.set_text(words)
+        self._empty.setText(words)
+        self.again.hide()
 
     def show_sheet(self, sheet: HubSheet | None, said: str = "") -> None:
         """Show a repository, or none and ``said`` why; what was chosen in it stays."""
@@ -136,8 +149,8 @@ class HubView(QDialog):
         return _picked(self.quants)
 
     def status(self) -> str:
-        """The line below what was found."""
-        return self._status.full_text()
+        """What is said of the search: below what was found, or in its place."""
+        return self._status.full_text() or self._empty.text()
 
     def said(self) -> str:
         """The sentence about the quantisation looked at."""
@@ -152,7 +165,15 @@ class HubView(QDialog):
         head.addWidget(self.sort)
         left, column = _panel()
         column.addLayout(head)
-        column.addWidget(self.hits, 1)
+        nothing = QWidget(self)
+        middle = QVBoxLayout(nothing)
+        middle.addStretch(1)
+        middle.addWidget(self._empty)
+        middle.addWidget(self.again, 0, Qt.AlignmentFlag.AlignHCenter)
+        middle.addStretch(1)
+        self._pages.addWidget(self.hits)
+        self._pages.addWidget(nothing)
+        column.addWidget(self._pages, 1)
         column.addWidget(self._status)
         right, page = _panel()
         page.addWidget(self._title)
@@ -186,6 +207,7 @@ class HubView(QDialog):
     def _connect(self) -> None:
         self.search.textEdited.connect(lambda _: self._typing.start())
         self.search.returnPressed.connect(self._search_now)
+        self.again.clicked.connect(self._search_now)
         self.sort.currentIndexChanged.connect(lambda _: self._search_now())
         self._typing.timeout.connect(self._search_now)
         self.hits.itemSelectionChanged.connect(self._on_hit_selected)

@@ -128,6 +128,8 @@ class Download:
     def _run(self, told: Told) -> Path:
         token = self._hub.api.token
         metadata = get_hf_file_metadata(self._url, token=token, endpoint=self._hub.api.endpoint)
+        if self._file.size_bytes <= 0:
+            raise HubError(HubFault.SERVER, f"{self._file.name} is empty on the hub.")
         size, etag = self._file.size_bytes, metadata.etag or ""
         if (metadata.size or size) != size or (self._file.sha256 or etag) != etag:
             raise HubError(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
+import msgspec
 from huggingface_hub import errors
 
 from app.library.hub_shapes import HubFault
@@ -75,7 +76,7 @@ def hub_faults(what: str) -> Iterator[None]:
             HubFault.OFFLINE,
             f"The hub does not answer: there is no network, or it is down. {_LOCAL}",
         ) from None
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, msgspec.MsgspecError):
         raise HubError(
             HubFault.SERVER,
             "What the hub answered cannot be read: something else may answer in its place, such as "

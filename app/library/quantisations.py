@@ -40,7 +40,8 @@ def sorted_files(files: Iterable[HubFile]) -> Sorted:
     projectors, drafts = [], []
     for file in sorted(files, key=lambda each: each.path):
         stem = _stem(file.path)
-        if stem is None or _NO_MODEL.search(_last(stem)):
+        # A name that leads out of the repository is nobody's model.
+        if stem is None or _leads_out(file.path) or _NO_MODEL.search(_last(stem)):
             continue
         if _PROJECTOR.search(_last(stem)):
             projectors.append(file)
@@ -63,6 +64,11 @@ def quantisation_name(stem: str) -> str:
     if found is None and "/" in stem:  # Q4_K_M/model-00001-of-00002.gguf
         found = _NAME.search(stem.split("/")[-2])
     return found["name"] if found else ""
+
+
+def _leads_out(path: str) -> bool:
+    parts = path.replace("\\", "/").split("/")
+    return path.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]
 
 
 def _stem(path: str) -> str | None:

@@ -163,10 +163,11 @@ def test_that_a_hub_that_wants_a_pause_says_how_long(small: SmallHub, hub: Hub) 
         return True
 
     small.fault = busy
-    with pytest.raises(HubError) as found:
-        hub.repository(REPO)
-    assert (found.value.kind, found.value.wait_s) == (HubFault.BUSY, 7.0)
-    assert "7 s" in str(found.value)
+    for ask in (lambda: hub.repository(REPO), lambda: hub.search("x")):
+        with pytest.raises(HubError) as found:
+            ask()
+        assert (found.value.kind, found.value.wait_s) == (HubFault.BUSY, 7.0)
+        assert "7 s" in str(found.value)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +192,10 @@ def test_that_no_network_leaves_the_rest_working() -> None:
     assert "works without it" in sentence
 
 
-def test_that_nonsense_from_a_hub_is_a_sentence(small: SmallHub, hub: Hub) -> None:
+@pytest.mark.parametrize("content", [b"<html>", b"[1, null]", b"[" * 100_000, b"{}", b'"x"', b""])
+def test_that_nonsense_from_a_hub_is_a_sentence(small: SmallHub, hub: Hub, content: bytes) -> None:
     def nonsense(handler: Any) -> bool:
-        handler.say(200, b"<html>", Content_Type="text/html")
+        handler.say(200, content, Content_Type="application/json")
         return True
 
     small.fault = nonsense

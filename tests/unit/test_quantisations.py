@@ -53,6 +53,11 @@ def test_that_parts_are_one_model_in_their_order() -> None:
     assert (model.size_bytes, model.missing_parts) == (303, 0)
 
 
+def test_that_a_name_that_leads_out_of_the_repository_is_no_model() -> None:
+    names = ("/etc/x-Q4_0.gguf", "../../x-Q5_0.gguf", "a/../../x-Q8_0.gguf", "C:/x-Q6_K.gguf")
+    assert sorted_files(files(*names, "\\\\host\\x-Q4_1.gguf")).models == ()
+
+
 def test_that_missing_parts_are_counted() -> None:
     (model,) = sorted_files(
         files("m-Q4_0-00001-of-00004.gguf", "m-Q4_0-00003-of-00004.gguf")
