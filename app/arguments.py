@@ -130,7 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     export.add_argument("--lines", action="store_true", help="a line for each flag")
     export.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="write the files there, over none that is there"
+        "--out",
+        type=_folder,
+        metavar="FOLDER",
+        help="write the files there, over none that is there",
     )
     export.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -166,6 +169,13 @@ def _add_window_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
     )
+
+
+def _folder(text: str) -> Path:
+    """A folder's name; an empty one, as of a variable that was never set, is no folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a folder's name is empty")
+    return Path(text)
 
 
 def _nearest(word: str) -> str:

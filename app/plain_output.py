@@ -29,10 +29,14 @@ _PLAINLY = "tunedeck.plainly"
 # Disk full, terminal gone, stream closed, file too large.
 _STREAM_ERRNOS = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
 
+# Marks that change the direction of what follows: a name could read as another one.
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
 
 def printable(text: str) -> str:
-    r"""``text`` with its control characters spelt out, such as ``\x1b``."""
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    r"""``text`` with what moves a terminal or turns words round spelt out, such as ``\x1b``."""
+    plain = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _TURNS.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
 
 
 def without_controls(text: str) -> str:

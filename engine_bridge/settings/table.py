@@ -75,8 +75,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.MAIN,
-        "Off: every slot owns its context. On: all slots share one pool, which may be smaller "
-        "than slots × context and can run out.",
+        "Whether all slots share one pool, which may be smaller than slots × context and can run "
+        "out. Off, every slot owns its context.",
     ),
     Setting(
         "ctx_total_tok",

@@ -32,6 +32,10 @@ def test_that_a_control_character_is_spelt_out() -> None:
     assert printable("over\rwritten") == "over\\x0dwritten"
 
 
+def test_that_a_mark_that_turns_words_round_is_spelt_out() -> None:
+    assert printable("a\u202egguf\u2066") == "a\\u202egguf\\u2066"
+
+
 def test_that_line_ends_tabs_and_all_languages_stay() -> None:
     text = "Größe\t1,5\r\n中文 👩\u200d💻\n"
     assert printable(text) == text
