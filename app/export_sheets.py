@@ -23,6 +23,14 @@ TRIED = ("llama serve", "llama-server")
 _NO_MODEL = "Choose a model first: then everything that leaves with it stands here."
 _REFUSED = "There is no such command for this shell; the reason stands above."
 _COMMAND = "Command"
+# Longer names of files do not fit into their tabs: then the ending stands for the name.
+_LONGEST_TITLE = 20
+# A command that is read at a glance; longer ones have a line for each option.
+_SHORT_COMMAND = 60
+# Engines that are told by their file, which the command only hands over.
+_TOLD_BY_FILE = frozenset(
+    {"llama-preset", "llama-swap", "docker-compose", "systemd", "ollama", "llama-cpp-python"}
+)
 _ENDINGS = {Shell.POSIX: "sh", Shell.POWERSHELL: "ps1", Shell.CMD: "txt"}
 _FATES: dict[Manner, Fate] = {
     Manner.SAID: "said",
@@ -72,6 +80,7 @@ def export_sheet(
         refusals=tuple(refusals),
         notes=(*notes, *export.notes),
         settings=tuple(_fate(setting, export, config) for setting in SETTINGS),
+        front=1 if export.target in _TOLD_BY_FILE and len(parts) > 1 else 0,
         nothing=nothing,
     )
 
@@ -93,11 +102,27 @@ def value_words(setting: Setting, value: object) -> str:
 def _parts(export: Export, shell: Shell) -> tuple[ExportPart, ...]:
     if not export.text:
         return ()
-    text = export.lines or export.text
+    is_short = len(export.text) <= _SHORT_COMMAND
+    text = export.text if is_short else export.lines or export.text
     name = f"{safe_file_name(export.target, 'command')}.{_ENDINGS[shell]}"
     command = ExportPart(_COMMAND, text, "", name, is_command=True)
-    files = [ExportPart(file.name, file.text, file.about, file.name) for file in export.files]
+    titles = _titles([file.name for file in export.files])
+    files = [
+        ExportPart(title, file.text, file.about, file.name)
+        for title, file in zip(titles, export.files, strict=True)
+    ]
     return (command, *files)
+
+
+def _titles(names: Sequence[str]) -> list[str]:
+    """What the tabs of files are called: their names, of a long one the ending."""
+    short = [
+        PurePath(name).suffix or name if len(name) > _LONGEST_TITLE else name for name in names
+    ]
+    # Two of one kind are told apart by their whole names.
+    return [
+        title if short.count(title) == 1 else name for title, name in zip(short, names, strict=True)
+    ]
 
 
 def _fate(setting: Setting, export: Export, config: EngineConfig) -> SettingFate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_GAP_PX, STEP_PX
 from widgets.export_sheet import ExportPart
+from widgets.plain_tip import plain_tip
 from widgets.sentence_label import sentence_label
 from widgets.template_editor import wrap_mode
 from widgets.theme import mono_font, set_role
@@ -67,12 +68,13 @@ class ExportPage(QWidget):
     def show_part(self, part: ExportPart) -> None:
         """Show ``part``; what was scrolled to stays where the text is nearly the same."""
         self._part = part
+        name = part.title if part.is_command else part.file_name
         self._about.setText(part.about)
         self._about.setVisible(bool(part.about))
         for thing, words in (
-            (self.text, part.title),
-            (self.copy_button, f"Copy: {part.title}"),
-            (self.save_button, f"Save: {part.title}"),
+            (self.text, name),
+            (self.copy_button, f"Copy: {name}"),
+            (self.save_button, f"Save: {name}"),
         ):
             thing.setAccessibleName(words)
         if part.text != self.text.toPlainText():
@@ -116,7 +118,9 @@ class ExportFiles(QWidget):
         super().__init__(parent)
         self.tabs = QTabWidget(self)
         self.tabs.setDocumentMode(True)
-        self.tabs.setUsesScrollButtons(True)
+        # Titles are short, and their whole names are tips: no arrows are needed to reach one.
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Command and files")
         self.tabs.tabBar().setAccessibleName("Command and files")
         self.all_button = QPushButton("Save all to a folder…", self)
@@ -131,9 +135,15 @@ class ExportFiles(QWidget):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.activated.connect(lambda step=step: self._step(step))
 
-    def show_parts(self, parts: Sequence[ExportPart]) -> None:
-        """Show ``parts``; the tab in front stays in front where it is there again."""
-        front = self.front()
+    def show_parts(self, parts: Sequence[ExportPart], front: int | None = None) -> None:
+        """Show ``parts``.
+
+        Args:
+            parts: The command first, then the files.
+            front: Place of the tab that comes to the front, from 0; None where the one that is
+                in front stays there, if it is there again.
+        """
+        before = self.front()
         while self.tabs.count() > len(parts):
             page = self.page(self.tabs.count() - 1)
             self.tabs.removeTab(self.tabs.count() - 1)
@@ -145,10 +155,13 @@ class ExportFiles(QWidget):
         for place, part in enumerate(parts):
             # An ampersand would be taken for a key.
             self.tabs.setTabText(place, part.title.replace("&", "&&"))
+            self.tabs.setTabToolTip(place, plain_tip(part.file_name))
             self.page(place).show_part(part)
         titles = [part.title for part in parts]
+        if front is None:
+            front = titles.index(before) if before in titles else 0
         if parts:
-            self.tabs.setCurrentIndex(titles.index(front) if front in titles else 0)
+            self.tabs.setCurrentIndex(min(front, len(parts) - 1))
         self.all_button.setVisible(len(parts) > 1)
 
     def page(self, place: int) -> ExportPage:

@@ -34,7 +34,7 @@ class ExportPart:
     """One text that leaves: the command, or a file that it needs.
 
     Attributes:
-        title: Of its tab.
+        title: Of its tab, short; ``file_name`` is its tip.
         text: All of it.
         about: What it is for, a sentence; may be empty.
         file_name: What it is called where it is saved.
@@ -79,6 +79,7 @@ class ExportSheet:
         refusals: Why the engine would not take it, in sentences.
         notes: What one should know before running it, in sentences.
         settings: What becomes of each setting, in the order of the window.
+        front: Place of the part that the view opens with, from 0.
         nothing: Why there is nothing to show; empty where there is.
     """
 
@@ -87,4 +88,5 @@ class ExportSheet:
     refusals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     settings: tuple[SettingFate, ...] = ()
+    front: int = 0
     nothing: str = ""

@@ -23,6 +23,8 @@ _SPOKEN: dict[Fate, str] = {
     "left out": "not carried",
 }
 _AS_IT_IS = "Said as it is."
+# The model is what leaves, and no setting that somebody changed.
+_MODEL = "model_path"
 
 
 class Column(IntEnum):
@@ -96,10 +98,10 @@ class ExportTable(QAbstractTableModel):
 
     def sentence(self) -> str:
         """How many there are, and what becomes of them."""
-        changed = [setting for setting in self._all if setting.is_changed]
+        changed = [setting for setting in self._all if setting.is_changed and setting.key != _MODEL]
         lost = sum(setting.fate == "left out" for setting in changed)
         if not changed:
-            return "No setting differs from its default."
+            return "You changed no setting."
         if len(changed) == 1:
             return "The one setting that you changed is " + ("not carried." if lost else "carried.")
         if not lost:

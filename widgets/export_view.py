@@ -57,6 +57,7 @@ class ExportView(QWidget):
         """Make a view without engines."""
         super().__init__(parent)
         self._targets: dict[str, ExportTarget] = {}
+        self._shown_target = ""
         self.engines = ExportEngines(self)
         self.name_label = QLabel(self)
         self.name_label.setTextFormat(Qt.TextFormat.PlainText)
@@ -108,7 +109,10 @@ class ExportView(QWidget):
         self.notes_label.setText("\n".join(sheet.notes))
         self._notes.setVisible(bool(sheet.notes))
         self._fit_notes()
-        self.files.show_parts(sheet.parts)
+        # Another engine opens with what it is told by; of the same one the tab in front stays.
+        is_other = sheet.target != self._shown_target
+        self._shown_target = sheet.target if sheet.parts else ""
+        self.files.show_parts(sheet.parts, front=sheet.front if is_other else None)
         self.files.setVisible(bool(sheet.parts))
         self._nothing.setText(sheet.nothing)
         self._nothing.setAccessibleName(sheet.nothing)

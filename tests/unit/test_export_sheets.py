@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import pytest
 
 from app.export.about import ABOUT, OTHERS, about
@@ -16,13 +18,15 @@ from engine_bridge.settings.table import BY_KEY, SETTINGS
 CONFIG = EngineConfig().with_values(
     {"model_path": "/models/my model.gguf", "slots": 3, "cache_ram_mib": 512}
 )
+LINE = "llama-server -m '/models/my model.gguf' -np 4 --cache-ram 512 --temp 0.8"
+LINES = LINE.replace(" -", " \\\n  -")
 FILE = ExportedFile("compose.yaml", "services: {}\n", "Compose reads it.")
 
 
 def exported(**changes: object) -> Export:
     values: dict[str, object] = {
-        "target": "llama-server", "text": "llama-server -np 4", "notes": ("A note.",),
-        "not_carried": {"slots": "It has one."}, "lines": "llama-server \\\n  -np 4",
+        "target": "llama-server", "text": LINE, "notes": ("A note.",),
+        "not_carried": {"slots": "It has one."}, "lines": LINES,
         "files": (FILE,),
     }  # fmt: skip
     return Export(**(values | changes))  # type: ignore[arg-type]
@@ -49,11 +53,40 @@ def test_that_the_command_comes_before_its_files_with_an_option_a_line() -> None
     sheet = export_sheet(exported(), CONFIG, Shell.POSIX, ["Refused."], ["Before."])
     command, file = sheet.parts
     assert command.is_command
-    assert command.text == "llama-server \\\n  -np 4"
+    assert command.text == LINES
     assert command.file_name == "llama-server.sh"
     assert (file.title, file.text, file.about) == (FILE.name, FILE.text, FILE.about)
     assert sheet.notes == ("Before.", "A note.")
     assert sheet.refusals == ("Refused.",)
+
+
+def test_that_a_short_command_stays_on_its_line() -> None:
+    export = exported(text="docker compose up -d", lines="docker compose up \\\n  -d")
+    assert export_sheet(export, CONFIG, Shell.POSIX).parts[0].text == "docker compose up -d"
+
+
+def test_that_a_file_with_a_long_name_has_its_ending_for_a_title() -> None:
+    long = ExportedFile("a-model-with-a-long-name-q4_k_m.kcpps", "{}\n", "For the launcher.")
+    sheet = export_sheet(exported(files=(FILE, long)), CONFIG, Shell.POSIX)
+    assert [part.title for part in sheet.parts] == ["Command", "compose.yaml", ".kcpps"]
+    assert sheet.parts[2].file_name == long.name
+    other = ExportedFile("another-" + long.name, "{}\n", "For the launcher.")
+    sheet = export_sheet(exported(files=(long, other)), CONFIG, Shell.POSIX)
+    assert [part.title for part in sheet.parts] == ["Command", long.name, other.name]
+
+
+@pytest.mark.parametrize(
+    ("target", "front"),
+    [
+        ("docker-compose", "compose.yaml"), ("systemd", ".service"), ("ollama", "Modelfile"),
+        ("llama-preset", ".ini"), ("llama-swap", "llama-swap.yaml"), ("llama-server", "Command"),
+        ("docker-run", "Command"), ("koboldcpp", "Command"),
+    ],
+)  # fmt: skip
+def test_that_an_engine_that_is_told_by_a_file_opens_with_it(target: str, front: str) -> None:
+    sheet = export_sheet(TARGETS[target](CONFIG, None, None, Shell.POSIX), CONFIG, Shell.POSIX)
+    part = sheet.parts[sheet.front]
+    assert front in {part.title, part.file_name, PurePath(part.file_name).suffix}
 
 
 @pytest.mark.parametrize(

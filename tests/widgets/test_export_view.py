@@ -131,6 +131,37 @@ def test_that_changed_settings_come_first_with_what_is_lost(view: ExportView) ->
     assert labels(view) == ["Slots", "Context"]
 
 
+def test_that_the_model_is_no_setting_that_somebody_changed(view: ExportView) -> None:
+    model = SettingFate("model_path", "Model", "m.gguf", "left out", "It has a place.", True)
+    view.show_sheet(sheet(settings=(model, *(s for s in SETTINGS if not s.is_changed))))
+    assert view.settings.count_label.text() == "You changed no setting."
+    view.show_sheet(sheet(settings=(model, *SETTINGS)))
+    assert view.settings.count_label.text() == "Of 2 settings that you changed 1 is not carried."
+
+
+def test_that_another_engine_opens_with_the_part_that_it_is_told_by(view: ExportView) -> None:
+    view.show_sheet(sheet("llama-server", parts=(COMMAND,)))
+    view.show_sheet(sheet(front=1))
+    assert view.files.front() == "compose.yaml"
+    view.files.tabs.setCurrentIndex(0)
+    view.show_sheet(sheet(front=1, notes=()))
+    assert view.files.front() == "Command", "what a person brought to the front stays there"
+    view.show_sheet(sheet("llama-server", parts=(COMMAND, COMPOSE)))
+    assert view.files.front() == "Command"
+
+
+def test_that_a_tab_with_a_short_title_tells_the_whole_name(view: ExportView) -> None:
+    file = ExportPart(".kcpps", "{}", "", "a-model-with-a-long-name.kcpps")
+    view.resize(900, 760)
+    view.show_sheet(sheet(parts=(COMMAND, file)))
+    assert view.files.tabs.tabToolTip(1) == file.file_name
+    assert view.files.page(1).text.accessibleName() == file.file_name
+    bar = view.files.tabs.tabBar()
+    last = bar.tabRect(1)
+    assert bar.rect().contains(last)
+    assert last.width() > bar.fontMetrics().horizontalAdvance(".kcpps")
+
+
 def test_that_settings_are_found_by_name_value_and_reason(view: ExportView) -> None:
     search = view.settings.search
     for text, found in (
