@@ -79,7 +79,7 @@ class Hub:
         Raises:
             HubError: In a sentence.
         """
-        asked: list[tuple[str, str]] = [
+        asked: list[tuple[str, str | int | float | bool | None]] = [
             ("filter", "gguf"), ("search", words), ("sort", _SORTS[sort]), ("direction", "-1"),
             ("limit", str(most)), *(("expand", name) for name in _WANTED),
         ]  # fmt: skip
