@@ -28,6 +28,7 @@ _BESIDE_PX = 6 * STEP_PX
 # No value, such as a grammar, takes more than this of the width; the words need it.
 _VALUE_SHARE, _LABEL_SHARE = 0.22, 0.32
 _NOTHING_FOUND = "No setting has these words."
+_CHOOSE = "Choose a row: all of its sentence stands here."
 
 
 class _Rows(QTableView):
@@ -82,7 +83,7 @@ class ExportSettings(QWidget):
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setSectionsClickable(False)
-        self.detail = sentence_label("muted", self)
+        self.detail = sentence_label("", self)
         self.detail.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.detail.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._lay_out()
@@ -156,7 +157,7 @@ class ExportSettings(QWidget):
         setting = self.model.setting_at(row)
         if setting is None:
             # Its place is kept, so that nothing moves with the first row.
-            self.detail.setText(" ")
+            self.detail.setText(_CHOOSE if self.model.rowCount() else " ")
             return
         words = setting.words or "Said as it is."
         if setting.fate == "said" and setting.words:

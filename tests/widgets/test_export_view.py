@@ -179,9 +179,16 @@ def test_that_settings_are_found_by_name_value_and_reason(view: ExportView) -> N
 
 def test_that_a_reason_that_is_cut_in_its_row_is_read_in_full_below(view: ExportView) -> None:
     table = view.settings.table
+    detail = view.settings.detail
+    assert detail.text().startswith("Choose a row"), "what the place below is for is told"
     table.setFocus()
     table.setCurrentIndex(view.settings.model.index(0, 0))
-    assert view.settings.detail.text() == f"Slots (slots): {WHY}"
+    assert detail.text() == f"Slots (slots): {WHY}"
+    for width in (1300, 900):
+        view.resize(width, 700)
+        QApplication.processEvents()
+        assert detail.height() >= detail.heightForWidth(detail.width()), "no line is cut off"
+        assert table.height() > 3 * table.rowHeight(0)
     QTest.keyClick(table, Qt.Key.Key_Down)
     assert view.settings.detail.text() == "Context (ctx_per_slot_tok): -c is the pool."
     view.show_sheet(sheet(notes=()))
