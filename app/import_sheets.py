@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.export.llama_extras import names_model
+from app.import_flags import (
+    FLAGS,
+    Flags,
+    about_models,
+    as_pasted,
+    flags_of,
+    is_unknown,
+    lost_key_warning,
+    row_key,
+    says_model,
+    setting_of,
+)
 from app.import_models import model_key, model_shown
 from app.import_problems import problems_shown
 from app.import_shown import masked, other_shown, sentence_shown, shown, words_shown
@@ -28,18 +39,20 @@ MOST_COMMANDS = 200
 
 MapSettings = Callable[[Found], Usable]
 
-_MODEL, _DRAFT, _FLAGS = "model_path", "draft_model_path", "extra_flags"
+_MODEL, _DRAFT = "model_path", "draft_model_path"
 _BY_DRAFT = "draft-simple"
 # The engine opens these as soon as they are wanted, to say what they would cost.
 _FILES = frozenset({_DRAFT, "lora", "lookup_cache_static_path", "lookup_cache_dynamic_path"})
 _MACHINES = frozenset({"rpc_servers"})
-_BY_RULE = "The engine's rule"
 _DEFAULT = "Not in the text: the default"
 _FILE, _MACHINE = "Names a file", "Names other machines"
 _WITH_DRAFT, _SECRET = "With the draft model", "Holds a key"
 _ABOUT_TICKS = (
     "What names files or machines is opened once it is wanted, and what holds a key is kept with "
     "your settings: those are taken only if you tick them."
+)
+_ABOUT_FLAGS = (
+    "A flag with a line of its own is taken only if you tick it; beside it stands the reason."
 )
 _MOST_LINES = 60
 _ENGINES = {
@@ -85,12 +98,30 @@ class Understood:
         found: The commands of the text as they were read.
         values: For each that is listed the settings that it would set, by key.
         sheet: What is shown of it.
+        flags: For each that is listed the flags that leave as they came.
     """
 
     text: str
     found: tuple[Found, ...]
     values: tuple[Mapping[str, Value], ...]
     sheet: ImportSheet
+    flags: tuple[Flags, ...] = ()
+
+    def taken(self, command: int, keys: frozenset[str], wanted: EngineConfig) -> dict[str, object]:
+        """What is wanted once a person took rows of a command, by the keys of settings.
+
+        Args:
+            command: Number of it, from 0.
+            keys: Keys of the rows that are ticked.
+            wanted: Settings of the desk at present.
+        """
+        values = self.values[command]
+        taken: dict[str, object] = {key: value for key, value in values.items() if key in keys}
+        if any(setting_of(key) != key for key in keys):
+            is_same = FLAGS in values and values[FLAGS] == wanted.extra_flags
+            follows = FLAGS in taken or is_same
+            taken[FLAGS] = self.flags[command].taken(keys, wanted.extra_flags, follows=follows)
+        return taken
 
 
 def understood(
@@ -106,23 +137,35 @@ def understood(
     """
     taken = found[:MOST_COMMANDS]
     values: list[Mapping[str, Value]] = []
+    all_flags: list[Flags] = []
     commands: list[ImportCommand] = []
     for number, each in enumerate(taken):
         filled, asks = _filled(each, number, around)
         usable = map_settings(filled)
         mine = _mine(usable, has_file=bool(around.paths.get(model_key(each), "")))
+        flags = flags_of(mine.pop(FLAGS, None), filled, around.wanted, around.running)
+        if flags.usual():
+            mine[FLAGS] = flags.usual()
         fills = _fills(mine, around) if around.fills_up else {}
+        all_flags.append(flags)
         values.append({**fills, **mine})
-        part = _Part(each, number, mine, fills, usable.left_out, asks)
+        part = _Part(each, number, mine, fills, usable.left_out, asks, flags)
         commands.append(_command(part, around))
     more = len(found) - len(taken)
     sentence = f"{more:,} more commands stand in this text and are not listed." if more else ""
-    return Understood(text, found, tuple(values), ImportSheet(tuple(commands), sentence))
+    return Understood(
+        text, found, tuple(values), ImportSheet(tuple(commands), sentence), tuple(all_flags)
+    )
 
 
 def engine_name(target: str) -> str:
     """The program as people call it."""
     return _ENGINES.get(target.lower(), target) or "a program that is not named"
+
+
+def _rule_maker(target: str) -> str:
+    """Whose rules a program has: all of llama.cpp's have the same."""
+    return "llama.cpp" if target.startswith("llama-") else engine_name(target)
 
 
 # --- Values ------------------------------------------------------------------------------------
@@ -149,12 +192,12 @@ def _filled(found: Found, number: int, around: Surroundings) -> tuple[Found, tup
 def _mine(usable: Usable, *, has_file: bool) -> dict[str, Value]:
     """What is taken of it; a file that a person chose takes the place of flags that name one."""
     values = {key: value for key, value in usable.values.items() if key != _MODEL}
-    flags = values.get(_FLAGS)
+    flags = values.get(FLAGS)
     if has_file and isinstance(flags, tuple):
-        kept = tuple(f for f in flags if not names_model(EngineConfig(extra_flags=(f,))))
-        values[_FLAGS] = kept
+        kept = tuple(flag for flag in flags if not says_model(flag))
+        values[FLAGS] = kept
         if not kept:
-            del values[_FLAGS]
+            del values[FLAGS]
     return values
 
 
@@ -182,12 +225,14 @@ class _Part:
     fills: Mapping[str, Value]
     left_out: Mapping[str, str]
     asks: tuple[ImportAsk, ...]
+    flags: Flags
 
 
 def _command(part: _Part, around: Surroundings) -> ImportCommand:
     found, mine = part.found, part.mine
     rows = [_row(BY_KEY[key], mine, around.wanted, found) for key in mine]
     rows += [_row(BY_KEY[key], part.fills, around.wanted, None) for key in part.fills]
+    rows += _flag_rows(part.flags, around.wanted)
     rows.sort(key=_place)
     told = " ".join(found.problems)
     open_keys = {key for key, value in found.settings.items() if value is None}
@@ -197,20 +242,24 @@ def _command(part: _Part, around: Surroundings) -> ImportCommand:
         if key != _MODEL and key not in open_keys and reason not in told
     ]
     engine = engine_name(found.target)
+    stops = [item for item in part.flags.items if is_unknown(item)]
+    reasons += [ImportProblem("warning", sentence_shown(each)) for each in about_models(part.flags)]
+    problems = (*reasons, *problems_shown(found.problems, found.healed, stops))
     title = shown(found.title, 80).strip()
     return ImportCommand(
         title=f"{title} · {engine}" if title else f"Command {part.number + 1} · {engine}",
         engine=engine,
         summary=_summary(engine, rows),
-        about_ticks="" if all(row.is_ticked for row in rows) else _ABOUT_TICKS,
+        warning=sentence_shown(lost_key_warning(part.flags, found)),
+        about_ticks=_about_ticks(rows),
         rows=tuple(rows),
         asks=part.asks,
         model=model_shown(found, around.paths.get(model_key(found), ""), around.running),
-        problems=(*reasons, *problems_shown(found.problems, found.healed)),
+        problems=tuple(sorted(problems, key=lambda problem: problem.severity != "error")),
         healed=tuple((shown(each.was), shown(each.to)) for each in found.healed[:_MOST_LINES]),
         kept=words_shown(found.passthrough),
         leaves_again=bool(found.extra_flags),
-        others=_others(found, mine),
+        others=_others(found, mine, part.flags),
         notes=tuple(sentence_shown(note) for note in found.notes[:_MOST_LINES]),
     )
 
@@ -228,8 +277,8 @@ def _row(
         is_ticked = not mark
     if not mark and found is None:
         mark = _DEFAULT
-    if not mark and is_derived:
-        mark = _BY_RULE
+    if not mark and is_derived and found is not None:
+        mark = f"Follows from {_rule_maker(found.target)}'s rules"
     return ImportRow(
         setting.key,
         setting.label,
@@ -243,15 +292,41 @@ def _row(
     )
 
 
+def _flag_rows(flags: Flags, wanted: EngineConfig) -> list[ImportRow]:
+    """A row for each flag that waits for a tick of its own."""
+    setting = BY_KEY[FLAGS]
+    now = _value_shown(setting, wanted.extra_flags)
+    return [
+        ImportRow(
+            row_key(place),
+            setting.label,
+            now,
+            _value_shown(setting, (flags.items[place],)),
+            is_ticked=False,
+            mark=reason,
+            help=setting.help,
+        )
+        for place, reason in flags.reasons.items()
+    ]
+
+
+def _about_ticks(rows: list[ImportRow]) -> str:
+    """Why some are not ticked at first."""
+    waiting = [row.key for row in rows if not row.is_ticked]
+    others = [key for key in waiting if setting_of(key) == key]
+    parts = (_ABOUT_TICKS if others else "", _ABOUT_FLAGS if len(others) < len(waiting) else "")
+    return " ".join(filter(None, parts))
+
+
 def _is_derived(key: str, found: Found) -> bool:
     """Whether the text does not say it and the engine's rules do."""
-    return key in found.derived or (key not in found.settings and key != _FLAGS)
+    return key in found.derived or (key not in found.settings and key != FLAGS)
 
 
 def _reserve(key: str, values: Mapping[str, Value], wanted: EngineConfig) -> str:
     """Why a changed value is not taken unless a person ticks it; empty where it is."""
     value = values[key]
-    if key == _FLAGS and any(masked(word) != word for word in _words(value)):
+    if key == FLAGS and any(masked(word) != word for word in _words(value)):
         return _SECRET
     if value in ("", ()):
         return ""
@@ -265,7 +340,7 @@ def _reserve(key: str, values: Mapping[str, Value], wanted: EngineConfig) -> str
 
 
 def _value_shown(setting: Setting, value: Value) -> str:
-    if setting.key == _FLAGS and value:
+    if setting.key == FLAGS and value:
         return shown("  ".join(_words(value)))
     return shown(value_with_unit(setting, value)) or "none"
 
@@ -276,7 +351,7 @@ def _words(value: Value) -> tuple[str, ...]:
 
 def _place(row: ImportRow) -> tuple[bool, int]:
     """Changed ones first, then as the tune column has them."""
-    return not row.is_changed, _PLACES[row.key]
+    return not row.is_changed, _PLACES[setting_of(row.key)]
 
 
 _PLACES = {setting.key: place for place, setting in enumerate(SETTINGS)}
@@ -285,12 +360,13 @@ _PLACES = {setting.key: place for place, setting in enumerate(SETTINGS)}
 def _summary(engine: str, rows: list[ImportRow]) -> str:
     if not rows:
         return f"{engine}: the text says no setting of the desk."
-    noun = "setting" if len(rows) == 1 else "settings"
-    changed = sum(row.is_changed for row in rows)
+    count = len({setting_of(row.key) for row in rows})
+    noun = "setting" if count == 1 else "settings"
+    changed = len({setting_of(row.key) for row in rows if row.is_changed})
     if not changed:
-        return f"{engine}: {len(rows):,} {noun}, as wanted already."
+        return f"{engine}: {count:,} {noun}, as wanted already."
     would = "differs" if changed == 1 else "differ"
-    return f"{engine}: {len(rows):,} {noun}, {changed:,} of which {would} from what is wanted now."
+    return f"{engine}: {count:,} {noun}, {changed:,} of which {would} from what is wanted now."
 
 
 def _label(key: str) -> str:
@@ -298,7 +374,7 @@ def _label(key: str) -> str:
     return setting.label if setting is not None else shown(key, 80)
 
 
-def _others(found: Found, mine: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+def _others(found: Found, mine: Mapping[str, Value], flags: Flags) -> tuple[tuple[str, str], ...]:
     """Environment, and what was understood and is no setting of the desk."""
     lines: list[tuple[str, object]] = [
         (key, value)
@@ -307,4 +383,11 @@ def _others(found: Found, mine: Mapping[str, Value]) -> tuple[tuple[str, str], .
     ]
     lines += [(key, value) for key, value in found.other.items() if key != "source_model"]
     lines += list(found.env.items())
-    return tuple((shown(name, 80), other_shown(name, value)) for name, value in lines[:_MOST_LINES])
+    written = as_pasted(flags)
+    return tuple(
+        # A switch says by itself whether it is on.
+        (shown(written[name], 80), "")
+        if name in written and isinstance(value, bool)
+        else (shown(written.get(name, name), 80), other_shown(name, value))
+        for name, value in lines[:_MOST_LINES]
+    )

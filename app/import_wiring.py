@@ -284,23 +284,23 @@ class ImportWiring(QObject):
             view.say(reason)
             return
         found, session = known.found[choice.command], self._desk.session
-        values: dict[str, object] = {
-            key: value for key, value in known.values[choice.command].items() if key in choice.keys
-        }
+        values = known.taken(choice.command, choice.keys, session.wanted)
         try:
             session.wanted.with_values(values)
         except DomainError as error:
             view.say(str(error))
             return
-        engine = known.sheet.commands[choice.command].engine
+        command = known.sheet.commands[choice.command]
+        taken = _taken_words(len(values), command.engine)
+        warning = f" {command.warning}" if command.warning else ""
         path = self._paths.get(model_key(found), "") if loads else ""
         view.accept()
         if path:
             self._load(path, values)
-            self._say(f"{_taken_words(len(values), engine)} {shown_name(path)} is being loaded.")
+            self._say(f"{taken} {shown_name(path)} is being loaded.{warning}")
             return
         session.want(values)
-        self._say(f"{_taken_words(len(values), engine)}{self._what_next(model_key(found))}")
+        self._say(f"{taken}{warning}{self._what_next(model_key(found))}")
 
     def _what_next(self, model: str) -> str:
         """What is left to do once the settings are wanted."""

@@ -17,11 +17,11 @@ from widgets.theme import set_role
 _HEADS: dict[Severity, tuple[str, str, str]] = {
     "error": ("llama.cpp would refuse this", "✕", "warning"),
     "warning": ("Look at this", "▲", ""),
-    "note": ("Put right", "✓", "muted"),
+    "note": ("Repaired", "✓", "muted"),
 }
-_HEALED = "Words of today"
+_HEALED = "Flags with new names"
 _KEPT, _LEFT = "Unknown, and kept", "Unknown, and left behind"
-_KEPT_ABOUT = "No setting stands for these; they leave again in the command line as they came."
+_KEPT_ABOUT = "No setting stands for these; what is ticked leaves in the command line as it came."
 _LEFT_ABOUT = "No setting stands for these, and they are no flags of llama.cpp."
 _OTHERS = "Also in the text"
 _NOTES = "Notes"
@@ -65,7 +65,10 @@ class ImportFindings(QWidget):
         kept = [command.kept] if command.kept else []
         self._kept.show_lines(kept if command.leaves_again else [])
         self._left.show_lines([] if command.leaves_again else kept)
-        self._others.show_lines(f"{name}: {value}" for name, value in command.others)
+        self._others.show_lines(
+            f"{name} {value}".rstrip() if name.startswith("-") else f"{name}: {value}"
+            for name, value in command.others
+        )
         self._notes.show_lines(command.notes)
 
     def words(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
-"""Whether an engine would refuse it, a person should look at it, or it was put right already."""
+"""Whether an engine would refuse it, a person should look at it, or it was repaired already."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ImportRow:
     """One setting of a command.
 
     Attributes:
-        key: Key of the setting.
+        key: Key of the setting; of a part of it that is taken by itself, one of its own.
         label: Its name in the window.
         now: Value that is wanted at present, with its unit.
         then: Value of the text, with its unit.
@@ -105,9 +105,12 @@ class ImportCommand:
             says it.
         kept: Words that no setting stands for.
         leaves_again: Whether these leave in the command line as they came.
-        others: Name and value of what is no setting of the desk: address, alias, environment.
+        others: Name and value of what is no setting of the desk: address, alias, environment;
+            a flag as it was written, where that is known.
         notes: Sentences.
         about_ticks: Why settings are not ticked at first; empty where all are.
+        warning: What must be seen before anything is taken, and is said again afterwards; may be
+            empty.
     """
 
     title: str
@@ -123,6 +126,7 @@ class ImportCommand:
     others: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     about_ticks: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from widgets.theme import set_role
 _MOST_LINES = 5
 _MARGIN_PX = 10 * STEP_PX
 _SPACING_PX = STEP_PX // 2
+# A sign as well as a colour.
+_SIGN = "▲"
 
 
 class ImportUnderstood(QScrollArea):
@@ -57,6 +59,7 @@ class ImportUnderstood(QScrollArea):
         self.commands.setSpacing(_SPACING_PX)
         self._more = _words("hint")
         self._summary = _words("heading")
+        self._warning = _words("warning")
         self._about_ticks = _words("hint")
         self.model = ImportModelPanel(self)
         self.asks = ImportAsks(self)
@@ -111,6 +114,10 @@ class ImportUnderstood(QScrollArea):
         """The sentence on what would change."""
         return self._summary.text()
 
+    def warning(self) -> str:
+        """What must be seen before anything is taken; may be empty."""
+        return self._warning.accessibleName() if self._warning.isVisibleTo(self) else ""
+
     # --- Inside -----------------------------------------------------------------------------
 
     def _show_command(self) -> None:
@@ -119,6 +126,9 @@ class ImportUnderstood(QScrollArea):
             return
         self._summary.setText(command.summary)
         self._summary.setAccessibleName(command.summary)
+        self._warning.setText(f"{_SIGN}\u2002{command.warning}" if command.warning else "")
+        self._warning.setAccessibleName(command.warning)
+        self._warning.setVisible(bool(command.warning))
         self.model.show_model(command.model)
         self.asks.show_asks(
             command.asks, {key: text for (at, key), text in self._said.items() if at == number}
@@ -142,8 +152,8 @@ class ImportUnderstood(QScrollArea):
         column.setContentsMargins(0, 0, PANEL_PADDING_PX, PANEL_PADDING_PX)
         column.setSpacing(PANEL_GAP_PX)
         for part in (
-            self.commands, self._more, self._summary, self.model, self.asks, self._table_head,
-            self._about_ticks, self.table,
+            self.commands, self._more, self._summary, self._warning, self.model, self.asks,
+            self._table_head, self._about_ticks, self.table,
         ):  # fmt: skip
             column.addWidget(part)
         column.addSpacing(STEP_PX)

@@ -201,7 +201,9 @@ class _Scanner:
         unknown = Said(said.spelling, tuple(values), written=said.written)
         words = " ".join(shown_words(unknown))
         hint = self._hint(said.spelling)
-        self._gathering.problem("unknown_flag", f"{words}: llama.cpp has no such flag{hint}")
+        self._gathering.problem(
+            "unknown_flag", f"{words}: llama.cpp stops at it, since it has no such flag{hint}"
+        )
         return unknown
 
     def _hint(self, spelling: str) -> str:

@@ -31,7 +31,9 @@ pytestmark = pytest.mark.gui
 RLO = "\u202e"
 ROWS = (
     ImportRow("ctx_per_slot_tok", "Context per slot", "4,096 tok", "8,192 tok"),
-    ImportRow("slots", "Parallel slots", "4", "2", is_derived=True, mark="The engine's rule"),
+    ImportRow(
+        "slots", "Parallel slots", "4", "2", is_derived=True, mark="Follows from llama.cpp's rules"
+    ),
     ImportRow("draft_model_path", "Draft model", "none", "/d.gguf", is_ticked=False, mark="File"),
     ImportRow("flash_attn", "Flash attention", "auto", "auto", is_changed=False),
 )
@@ -178,6 +180,20 @@ def test_that_a_sheet_shows_all_there_is(view: ImportView) -> None:
         assert words in said
     assert "/models/a.gguf" in view.meaning.model.words()
     assert not view.meaning.commands.isVisible()
+
+
+def test_that_a_warning_stands_above_the_settings(view: ImportView) -> None:
+    show(view)
+    assert view.meaning.warning() == ""
+    warned = ImportCommand("x", "llama.cpp", "S.", ROWS, warning="The key is not taken over.")
+    show(view, ImportSheet((warned,)))
+    assert view.meaning.warning() == "The key is not taken over."
+
+
+def test_that_a_flag_is_shown_as_it_is_written(view: ImportView) -> None:
+    others = (("--host", "0.0.0.0"), ("port", "80"))
+    show(view, ImportSheet((ImportCommand("x", "llama.cpp", others=others),)))
+    assert view.meaning.findings.words() == "--host 0.0.0.0\nport: 80"
 
 
 def test_that_sections_without_anything_to_say_are_hidden(view: ImportView) -> None:

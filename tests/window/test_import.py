@@ -132,7 +132,7 @@ def test_that_what_the_text_does_not_say_goes_to_defaults_if_wanted(
     assert window.desk.session.wanted.temperature == EngineConfig().temperature
 
 
-def test_that_unknown_words_stand_in_the_command_bar_afterwards(
+def test_that_unknown_words_stand_in_the_command_bar_once_they_are_ticked(
     make_window: Callable[..., Window], qtbot: QtBot
 ) -> None:
     window = make_window()
@@ -140,8 +140,33 @@ def test_that_unknown_words_stand_in_the_command_bar_afterwards(
     window.desk.session.want({"model_path": "/nowhere/other.gguf"})
     view = pasted(window, qtbot)
     assert "--fancy-new-flag" in view.meaning.findings.words()
+    assert "extra_flags" not in {key.partition("#")[0] for key in view.meaning.chosen()}
+    view.meaning.all_button.click()
     view.use()
     qtbot.waitUntil(lambda: "--fancy-new-flag 7" in window.command.text(), timeout=PATIENCE_MS)
+
+
+def test_that_a_repository_is_not_put_beside_the_model_that_is_wanted(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    window.desk.session.want({"model_path": "/nowhere/other.gguf"})
+    view = pasted(window, qtbot, "llama-server -hf org/name-GGUF -np 2 --jinja")
+    view.use()
+    assert window.desk.session.wanted.extra_flags == ("--jinja",)
+    qtbot.waitUntil(lambda: "--jinja" in window.command.text(), timeout=PATIENCE_MS)
+    assert "--hf-repo" not in window.command.text()
+
+
+def test_that_a_key_left_behind_is_told_before_and_after(
+    make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    window = make_window()
+    view = pasted(window, qtbot, "llama-server -np 2 --host 0.0.0.0 --api-key topsecretvalue")
+    assert "The key is not taken over" in view.meaning.warning()
+    view.use()
+    assert window.desk.session.wanted.extra_flags == ()
+    assert "serves everybody on the network" in window.toast.text()
 
 
 def test_that_the_desk_s_changes_are_seen_while_the_dialog_is_open(
