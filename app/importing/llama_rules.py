@@ -47,7 +47,23 @@ def _derive_slots(gathering: LlamaGathering) -> None:
     if is_automatic:
         gathering.settings.pop("slots", None)
         gathering.derive("slots", AUTOMATIC_SLOTS)
+        _share_pool(gathering)
     gathering.derive("kv_unified", is_automatic)
+
+
+def _share_pool(gathering: LlamaGathering) -> None:
+    """A server that chooses its slots itself has them share one pool, whatever was said."""
+    if gathering.settings.get("kv_unified", True) is True:
+        return
+    written = next(
+        (said.written for said in reversed(gathering.flags) if said.is_called("--kv-unified")),
+        "--no-kv-unified",
+    )
+    gathering.settings.pop("kv_unified")
+    gathering.note(
+        f"{written} has no effect without -np: llama.cpp 0.5.0 then takes {AUTOMATIC_SLOTS} slots "
+        f"with one shared pool. To split the context, say -np {AUTOMATIC_SLOTS} as well."
+    )
 
 
 def _derive_contexts(gathering: LlamaGathering) -> None:

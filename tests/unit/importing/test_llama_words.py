@@ -137,7 +137,10 @@ def test_that_placeholders_are_left_to_a_person() -> None:
         ("-np -1", {"slots": 4, "kv_unified": True}, {"slots", "kv_unified"}),
         ("-np 2 -kvu --kv-unified-per-slot 4096", {"ctx_per_slot_tok": 4096, "ctx_total_tok": 8192},
          {"ctx_total_tok"}),
-        ("-no-kvu", {"slots": 4, "kv_unified": False}, {"slots"}),
+        ("-no-kvu", {"slots": 4, "kv_unified": True}, {"slots", "kv_unified"}),
+        ("-np -1 -no-kvu", {"slots": 4, "kv_unified": True}, {"slots", "kv_unified"}),
+        ("-np 4 -no-kvu -c 4096", {"slots": 4, "kv_unified": False, "ctx_per_slot_tok": 1024},
+         {"ctx_per_slot_tok"}),
     ],
 )  # fmt: skip
 def test_that_slots_follow_from_the_engine_s_rules(
