@@ -121,7 +121,8 @@ def _cache_type(gathering: Gathering, said: Said) -> None:
 
 def _no_fast_forward(gathering: Gathering, said: Said) -> None:
     gathering.setting("cache_prompt", False)
-    gathering.setting("context_shift", False)
+    if "context_shift" not in gathering.settings:  # --noshift says it by itself
+        gathering.setting("context_shift", False, derived=True)
     gathering.note(f"{said.written} reads every prompt anew and shifts no context.")
 
 
