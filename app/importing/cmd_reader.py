@@ -18,6 +18,7 @@ from app.importing.call import (
     once,
 )
 from app.importing.programs import is_call
+from app.importing.secret_words import value_without_secrets
 from app.importing.text_error import TextError
 from app.importing.windows_words import windows_words
 
@@ -124,7 +125,7 @@ class _Reading:
             if known is None:
                 return match.group()
             self._used.add(known[0])
-            return known[1]
+            return value_without_secrets(*known)
 
         length = len(line)
         line = _VARIABLE.sub(value, line)

@@ -16,6 +16,7 @@ from app.importing.secret_words import (
     is_secret_name,
     value_without_secrets,
     without_secrets,
+    words_without_secrets,
 )
 from app.importing.typed_numbers import decimal, is_placeholder, is_variable, whole
 from engine_bridge.settings.domain import DomainError, Value
@@ -191,7 +192,7 @@ class Gathering:
             target=self._target,
             settings={key: self._clean(value) for key, value in self.settings.items()},
             healed=tuple(Healed(self._told(one.was), self._told(one.to)) for one in self._healed),
-            passthrough=tuple(map(self._told, self._passthrough)),
+            passthrough=tuple(map(self._told, words_without_secrets(self._passthrough))),
             problems=tuple(map(self._told, self._problems)),
             notes=tuple(map(self._told, self._notes)),
             env={name: value_without_secrets(name, value) for name, value in env.items()},
@@ -214,4 +215,11 @@ class Gathering:
             return self._told(value)
         if isinstance(value, (list, tuple)):
             return [self._clean_other(item) for item in value]
+        if isinstance(value, dict):
+            return {name: self._clean_member(name, item) for name, item in value.items()}
         return value
+
+    def _clean_member(self, name: str, value: object) -> object:
+        """A value of JSON: of a secret only that there is one, whatever it is made of."""
+        is_plain = value is None or isinstance(value, bool)
+        return HIDDEN if is_secret_name(name) and not is_plain else self._clean_other(value)

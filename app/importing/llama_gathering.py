@@ -16,7 +16,12 @@ from app.importing.llama_meanings import ADDED_UP, key_of, name_of, reader_of
 from app.importing.llama_said import Said
 from app.importing.llama_scan import shown_words
 from app.importing.llama_values import text
-from app.importing.secret_words import is_secret_name, value_without_secrets, without_secrets
+from app.importing.secret_words import (
+    HIDDEN,
+    hidden,
+    is_secret_name,
+    value_without_secrets,
+)
 from app.importing.typed_numbers import is_placeholder, is_variable
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.extra_flag import flag_item, flag_words
@@ -136,6 +141,8 @@ class LlamaGathering(Gathering):
         self.keep_words(shown_words(said))
         if shown_words(said) == said.words:
             self._hand_on(said)
+        elif is_secret_name(said.spelling.partition("=")[0]):
+            self._secrets.update(value for value in said.values if hidden(value) == HIDDEN)
 
     def _take_preset(self, said: Said) -> None:
         self.problem(
@@ -222,7 +229,7 @@ class LlamaGathering(Gathering):
         is_empty = said.word is not None and said.word.arity != 0 and not said.values
         if is_open or is_empty or is_secret_name(said.spelling) or not self._is_server_s(said):
             return
-        if any(without_secrets(value) != value for value in said.values):
+        if any(self._told(value) != value or HIDDEN in value for value in said.words):
             self.note(f"The value of {said.written} looks like a key and is not taken over.")
             return
         words = said.words if said.word is None or said.word.arity else _switch(said)

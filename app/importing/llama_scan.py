@@ -17,7 +17,13 @@ from app.importing.gathering import Gathering
 from app.importing.llama_retired import BORROWED
 from app.importing.llama_said import Said, Vocabulary
 from app.importing.loose_json import depth_after
-from app.importing.secret_words import HIDDEN, is_secret_name
+from app.importing.secret_words import (
+    HIDDEN,
+    hidden,
+    is_bearer,
+    is_secret_name,
+    words_without_secrets,
+)
 from app.importing.typed_numbers import decimal, is_variable, truth
 from engine_bridge.typed_text import quoted
 
@@ -62,9 +68,9 @@ def shown_words(said: Said) -> tuple[str, ...]:
     """The words of an unknown flag, without what it keeps secret."""
     name, sign, _ = said.spelling.partition("=")
     if not is_secret_name(name):
-        return said.words
+        return words_without_secrets(said.words)
     if sign:
-        return (f"{name}={HIDDEN}", *said.values)
+        return (f"{name}={HIDDEN}",)
     return (said.spelling, *([HIDDEN] if said.values else []))
 
 
@@ -80,6 +86,7 @@ class _Scanner:
         self._gathering = gathering
         self._said: list[Said] = []
         self._hints = 0
+        self._stray_before = ""
 
     def scan(self) -> list[Said]:
         while self._rest:
@@ -293,8 +300,10 @@ class _Scanner:
             self._gathering.problem("broken_flag", f"{quoted(word)} read as -m {quoted(word)}")
             self._said.append(self._vocabulary.said("-m", (word,), word))
             return
-        self._gathering.problem("unknown_flag", f"{quoted(word)} belongs to no flag")
-        self._gathering.keep_words((word,))
+        shown = hidden(word) if is_bearer(self._stray_before) else word
+        self._stray_before = word
+        self._gathering.problem("unknown_flag", f"{quoted(shown)} belongs to no flag")
+        self._gathering.keep_words((shown,))
 
     def _names_model(self) -> bool:
         if any(said.is_called(*_MODELS) for said in self._said):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from app.importing.posix_lexer import pieces_of
 from app.importing.posix_tokens import Piece
+from app.importing.secret_words import hidden, is_secret_name
 from app.importing.text_error import TextError
 
 # Variables that double each other line by line fill any memory; no command is longer than this.
@@ -90,6 +91,11 @@ class Variables:
         return [" ".join(values)] if piece.operator == "[*]" and piece.is_quoted else list(values)
 
     def _value(self, piece: Piece, depth: int) -> str:
+        """What is put in; a secret is told of by a word that says no more than that."""
+        value = self._whole_value(piece, depth)
+        return hidden(value) if piece.name and is_secret_name(piece.name) else value
+
+    def _whole_value(self, piece: Piece, depth: int) -> str:
         known = self.scalars.get(piece.name)
         if piece.operator == "?":
             return self._unresolved(piece)

@@ -22,6 +22,7 @@ from app.importing.call import (
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
 from app.importing.powershell_lexer import tokens_of
+from app.importing.secret_words import value_without_secrets
 from app.importing.text_error import TextError
 from app.importing.windows_words import windows_words
 
@@ -246,7 +247,7 @@ class _Reading:
             return windows_words(only.text)[0]
         if only and only.name and not only.is_quoted and only.name in self._variables:
             self._use(only)
-            return self._split_text(self._variables[only.name])
+            return self._split_text(tuple(_told(only, v) for v in self._variables[only.name]))
         text = "".join(self._value(piece) if piece.name else piece.text for piece in pieces)
         is_bare = all(not piece.name and not piece.is_quoted for piece in pieces)
         if is_bare and "," in text[1:-1]:
@@ -268,7 +269,7 @@ class _Reading:
         values = None if piece.operator == "?" else self._variables.get(piece.name)
         if values is not None:
             self._use(piece)
-            return " ".join(values)
+            return _told(piece, " ".join(values))
         shown = piece.text[:_SHOWN_CHARACTERS]
         is_worked_out = piece.operator == "?"
         why = "is worked out by PowerShell" if is_worked_out else "has no value in this text"
@@ -373,6 +374,11 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _told(piece: Piece, value: str) -> str:
+    """What is put in for a variable; a secret is told of by a word that says no more."""
+    return value_without_secrets(piece.name.rpartition(":")[2], value)
 
 
 def _env_name(piece: Piece) -> str:
