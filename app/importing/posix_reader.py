@@ -19,6 +19,7 @@ from app.importing.call import (
     once,
 )
 from app.importing.name_sets import names
+from app.importing.posix_branches import Branches
 from app.importing.posix_lexer import tokens_of
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
@@ -161,6 +162,7 @@ class _Reading:
     def __init__(self, problems: list[str], known: Mapping[str, str]) -> None:
         self._known = known
         self._variables = Variables(scalars=dict(known))
+        self._branches = Branches(self._variables)
         self._calls: list[Call] = []
         self._documents: list[Document] = []
         self._problems = problems
@@ -198,6 +200,12 @@ class _Reading:
     def take(self, simple: _Simple) -> None:
         """One command: what it sets, goes to, or calls."""
         words = self._without_keywords(simple)
+        self._branches.begin_command()
+        self._take(simple, words)
+        first = _bare(simple.words[0]) if simple.words else ""
+        self._branches.end_command(simple.ends, first, _bare(words[0]) if words else "")
+
+    def _take(self, simple: _Simple, words: list[list[Piece]]) -> None:
         name = _bare(words[0]) if words else ""
         env: dict[str, str] = {}
         first = 0
@@ -206,9 +214,11 @@ class _Reading:
             first += 1
         self._take_documents(simple)
         if first == len(words):
-            self._variables.scalars.update(env)
+            self._set(env)
         elif name in _DECLARING:
             self._declare(name, simple, words[1:])
+        elif name == "unset":
+            self._unset(words[1:])
         elif name == "alias":
             self._alias(words[1:])
         elif name == "launchctl":
@@ -218,10 +228,23 @@ class _Reading:
         else:
             self._call(words[first:], env)
 
+    def _set(self, env: Mapping[str, str]) -> None:
+        self._branches.assigned(env)
+        self._variables.scalars.update(env)
+
+    def _unset(self, words: list[list[Piece]]) -> None:
+        named = [name for word in words if not (name := self._variables.text(word)).startswith("-")]
+        self._branches.assigned(named)
+        for name in named:
+            self._variables.scalars.pop(name, None)
+            self._variables.arrays.pop(name, None)
+            self._variables.exported.discard(name)
+
     def _without_keywords(self, simple: _Simple) -> list[list[Piece]]:
         words = simple.words
         first = 0
         while first < len(words) and len(words[first]) == 1 and _bare(words[first]) in _KEYWORDS:
+            self._branches.keyword(_bare(words[first]))
             first += 1
         return words[first:]
 
@@ -258,8 +281,9 @@ class _Reading:
 
     def _of_values(self, texts: Iterable[str]) -> list[str]:
         """The problems of values that stand in ``texts``."""
-        whole = "\0".join(texts) if self._held else ""
-        return [problem for about, problem in self._held.items() if about in whole]
+        held = self._held | self._branches.problems
+        whole = "\0".join(texts) if held else ""
+        return [problem for about, problem in held.items() if about in whole]
 
     def _declare(self, command: str, simple: _Simple, words: list[list[Piece]]) -> None:
         """``export``, ``declare -x``; ``setenv`` of csh and ``set -x`` of fish."""
@@ -276,7 +300,7 @@ class _Reading:
                 name = _bare(word)
             if is_exported and not name.startswith("-"):
                 self._variables.exported.add(name)
-        self._variables.scalars.update(env)
+        self._set(env)
 
     def _declare_by_words(self, command: str, words: list[list[Piece]]) -> None:
         values = [word for pieces in words for word in self._variables.words(pieces)]
@@ -284,7 +308,7 @@ class _Reading:
         operands = values[len(flags) :]
         is_fish = command == "set" and any("x" in flag for flag in flags) and len(operands) > 1
         if (command == "setenv" or is_fish) and operands:
-            self._variables.scalars[operands[0]] = " ".join(operands[1:])
+            self._set({operands[0]: " ".join(operands[1:])})
             self._variables.exported.add(operands[0])
 
     def _alias(self, words: list[list[Piece]]) -> None:
@@ -344,6 +368,7 @@ class _Reading:
 
     def script(self) -> Script:
         """All that was read."""
+        self._branches.end()
         used = self._variables.used
         env = self._variables.env()
         if not self._calls:

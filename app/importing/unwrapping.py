@@ -46,7 +46,7 @@ def unwrapped(call: Call, kind: str, depth: int = 0) -> tuple[Invocation, ...]:
         found = inner(words)
         if found is None:
             break
-        env |= dict(word.partition("=")[::2] for word in found.env)
+        env = found.environment(env)
         notes += [found.note] if found.note else []
         words = list(found.words)
     bare = replace(call, words=tuple(words), env=env, notes=tuple(notes))

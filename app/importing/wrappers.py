@@ -6,12 +6,16 @@ Knows names and how many words belong to them; must not know any engine's flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.importing.programs import base_name, family
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+# What has env begin with no variable at all.
+_BARE = ("-", "--ignore-environment")
+_BARE_AMONG = re.compile(r"-[a-tv-z0]*i[a-tv-z0]*")
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,26 @@ class Inner:
         words: The program and its words.
         env: What the wrapper sets, as ``NAME=value``.
         note: What the wrapper did, where it changes how the program runs; else empty.
+        dropped: Variables that the program does not get.
+        is_bare: Whether it gets none but those that the wrapper sets.
     """
 
     words: tuple[str, ...]
     env: tuple[str, ...] = ()
     note: str = ""
+    dropped: tuple[str, ...] = ()
+    is_bare: bool = False
+
+    def environment(self, outside: Mapping[str, str]) -> dict[str, str]:
+        """What the program finds in its environment.
+
+        Args:
+            outside: What the wrapper finds in its own.
+        """
+        kept = {} if self.is_bare else dict(outside)
+        for name in self.dropped:
+            kept.pop(name, None)
+        return kept | dict(word.partition("=")[::2] for word in self.env)
 
 
 def inner(words: Sequence[str]) -> Inner | None:
@@ -121,7 +140,24 @@ def inner(words: Sequence[str]) -> Inner | None:
             f"The command is started by {name}: “{' '.join(words[:at])}” is no setting of the "
             "engine and is not carried."
         )
-    return Inner(tuple(words[at:]), env, note)
+    if name != "env":
+        return Inner(tuple(words[at:]), env, note)
+    own = words[1:at]
+    is_bare = any(word in _BARE or _BARE_AMONG.fullmatch(word) for word in own)
+    return Inner(tuple(words[at:]), env, note, _dropped(own), is_bare)
+
+
+def _dropped(own: Sequence[str]) -> tuple[str, ...]:
+    """Variables that words of ``env`` take away."""
+    found: list[str] = []
+    for number, word in enumerate(own):
+        if word in ("-u", "--unset"):
+            found += own[number + 1 : number + 2]
+        elif word.startswith("--unset="):
+            found.append(word.partition("=")[2])
+        elif word.startswith("-u"):
+            found.append(word[2:])
+    return tuple(found)
 
 
 def _behind_own_words(words: Sequence[str], wrapper: Wrapper) -> int | None:

@@ -251,3 +251,86 @@ def test_that_variables_that_multiply_are_refused_in_a_sentence() -> None:
     lines = ["A=('' '')", *['A=("${A[@]}" "${A[@]}")'] * 60, 'llama-server "${A[@]}"']
     with pytest.raises(TextError, match="no command has"):
         read("\n".join(lines))
+
+
+# --- What a text takes back, and what a condition decides ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export LLAMA_ARG_N_PARALLEL=2\nunset LLAMA_ARG_N_PARALLEL\nllama-server -m a.gguf",
+        "export LLAMA_ARG_N_PARALLEL=2\nenv -u LLAMA_ARG_N_PARALLEL llama-server -m a.gguf",
+        "export LLAMA_ARG_N_PARALLEL=2\nenv -uLLAMA_ARG_N_PARALLEL llama-server -m a.gguf",
+        "export LLAMA_ARG_N_PARALLEL=2\nenv --unset=LLAMA_ARG_N_PARALLEL llama-server -m a.gguf",
+        "export LLAMA_ARG_N_PARALLEL=2\nenv -i llama-server -m a.gguf",
+        "export LLAMA_ARG_N_PARALLEL=2\nenv - llama-server -m a.gguf",
+    ],
+)
+def test_that_variables_that_are_taken_back_are_gone(text: str) -> None:
+    assert one(text).env == {}
+
+
+def test_that_env_keeps_what_it_sets_itself_and_what_it_leaves() -> None:
+    found = one("export LLAMA_ARG_A=1 GGML_B=2\nenv -u GGML_B LLAMA_ARG_C=3 llama-server")
+    assert found.env == {"LLAMA_ARG_A": "1", "LLAMA_ARG_C": "3"}
+    assert one("export GGML_B=2\nenv -i GGML_C=3 llama-server").env == {"GGML_C": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("if [ -e x ]; then M=a.gguf; else M=b.gguf; fi", ("a.gguf", "b.gguf")),
+        (
+            "if [ -e x ]\nthen\n  M=a.gguf\nelif [ -e y ]\nthen\n  M=b.gguf\nfi",
+            ("not set", "a.gguf", "b.gguf"),
+        ),
+        ("M=a.gguf\n[ -e b.gguf ] && M=b.gguf", ("a.gguf", "b.gguf")),
+        ("M=a.gguf\n[[ -e b.gguf ]] && M=b.gguf", ("a.gguf", "b.gguf")),
+        ("M=a.gguf\ntest -e b.gguf && export M=b.gguf", ("a.gguf", "b.gguf")),
+        ("[ -e b.gguf ] && M=a.gguf || M=b.gguf", ("a.gguf", "b.gguf")),
+        ("if a; then if b; then M=a.gguf; else M=b.gguf; fi; fi", ("a.gguf", "b.gguf")),
+    ],
+)
+def test_that_what_a_condition_decides_is_open(text: str, values: tuple[str, ...]) -> None:
+    found = read(f"{text}\nllama-server -m $M")[-1]
+    assert found.words == ("-m", "${M}")
+    (problem,) = [p for p in found.problems if p.startswith("unresolved_variable: ${M}")]
+    assert all(value in problem for value in values)
+
+
+def test_that_a_branch_knows_what_it_set_itself() -> None:
+    text = "if x; then M=a; llama-server -m $M; else M=b; llama-server -m $M; fi"
+    assert [f.words for f in read(text) if f.program == "llama-server"] == [
+        ("-m", "a"), ("-m", "b"),
+    ]  # fmt: skip
+
+
+def test_that_what_all_branches_agree_about_is_no_question() -> None:
+    found = read("if x; then M=a; else M=a; fi\nllama-server -m $M")[-1]
+    assert found.words == ("-m", "a")
+    found = read("if x; then M=a; else M=b; fi\nM=c\nllama-server -m $M")[-1]
+    assert found.words == ("-m", "c")
+
+
+def test_that_an_exported_variable_of_a_condition_is_open_too() -> None:
+    text = (
+        "if x; then export LLAMA_ARG_CTX_SIZE=1024; else export LLAMA_ARG_CTX_SIZE=2048; fi\n"
+        "llama-server -m a.gguf"
+    )
+    found = read(text)[-1]
+    assert found.env == {"LLAMA_ARG_CTX_SIZE": "${LLAMA_ARG_CTX_SIZE}"}
+    assert "unresolved_variable" in codes(found)
+
+
+def test_that_commands_in_a_row_are_no_condition() -> None:
+    assert one("cd /m && M=a.gguf && llama-server -m $M").words == ("-m", "a.gguf")
+
+
+def test_that_a_choice_among_cases_is_open() -> None:
+    text = "case $1 in\n x) M=a.gguf ;;\n *) M=b.gguf ;;\nesac\nllama-server -m $M"
+    call = read_script(text).calls[-1]
+    assert call.words == ("llama-server", "-m", "${M}")
+    (problem,) = call.problems
+    assert "a.gguf" in problem
+    assert "b.gguf" in problem
