@@ -6,6 +6,8 @@ with llama.cpp's and not their values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.export.engine_words import engine_words
 from app.importing import koboldcpp_placement as placement
 from app.importing.contradictions import tell_contradictions
@@ -38,6 +40,7 @@ from app.importing.variable_words import look_at_variables
 from engine_bridge.typed_text import quoted
 
 TARGET = "koboldcpp"
+_SHOWN_CHARACTERS = 40
 # Digits are how it was written once.
 _CACHE_TYPES = {"0": "f16", "1": "q8_0", "2": "q4_0", "3": "bf16"}
 
@@ -48,7 +51,10 @@ def understand(invocation: Invocation) -> Found:
     engine = engine_words("koboldcpp")
     words = (*invocation.words, *flags_of_file(invocation.values, engine, _HANDLERS))
     alone = understand_flags(gathering, read_flags(words, engine), engine, _HANDLERS)
-    _take_alone(gathering, (*alone, *alone_in_file(invocation.values)))
+    if invocation.values:  # a value that its own key cannot take is not the model
+        _leave_out(gathering, alone)
+        alone = alone_in_file(invocation.values)
+    _take_alone(gathering, tuple(alone))
     placement.settle(gathering)
     _settle_room(gathering)
     _settle_drafts(gathering)
@@ -58,6 +64,12 @@ def understand(invocation: Invocation) -> Found:
 
 
 # --- Words without a flag, and files ------------------------------------------------------------
+
+
+def _leave_out(gathering: Gathering, words: Sequence[str]) -> None:
+    for word in words:
+        shown = word if len(word) <= _SHOWN_CHARACTERS else f"{word[: _SHOWN_CHARACTERS - 1]}…"
+        gathering.problem("bad_value", f"{quoted(shown)} fits no key of the file; left out")
 
 
 def _take_alone(gathering: Gathering, alone: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.importing.importer import import_text
 from app.importing.invocation import Invocation
 from app.importing.koboldcpp_words import understand
 from tests.unit.importing.invocations import call, codes, document, problem
@@ -175,3 +176,28 @@ def test_that_a_name_of_a_flag_may_be_begun() -> None:
 def test_that_no_model_is_told_of() -> None:
     assert "no_model" in codes(understand(call("koboldcpp --threads 4")))
     assert "no_model" not in codes(understand(call("koboldcpp --config a.kcpps")))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model_param", '["a.gguf"]'), ("model_param", '{"a": "b.gguf"}'),
+        ("contextsize", '{"a": 1}'), ("contextsize", "[4096, 8192]"), ("contextsize", "9" * 5000),
+        ("contextsize", '"x.gguf"'), ("gpulayers", '"x.gguf"'), ("threads", '[1, "x.gguf"]'),
+        ("host", '["h", "x.gguf"]'), ("port_param", '"x.gguf"'), ("usecuda", '[["x.gguf"]]'),
+    ],
+)  # fmt: skip
+def test_that_a_value_of_a_wrong_type_is_left_out_of_a_file(key: str, value: str) -> None:
+    (found,) = import_text(f'{{"quantkv": 1, "smartcontext": false, "{key}": {value}}}')
+    assert found.settings == {
+        "cache_type_k": "q8_0", "cache_type_v": "q8_0", "slots": 1, "kv_unified": False,
+    }  # fmt: skip
+    assert found.other == {}
+    assert problem(found, "bad_value").startswith(f"bad_value: {key} ")
+    assert len(problem(found, "bad_value")) < 200
+
+
+def test_that_a_stray_value_of_a_file_is_not_the_model() -> None:
+    (found,) = import_text('{"quantkv": 1, "contextsize": 4096, "newkey": ["a", "b.gguf"]}')
+    assert "model_path" not in found.settings
+    assert "b.gguf" in problem(found, "bad_value")
