@@ -72,11 +72,31 @@ def _tell_misspelt(name: str, gathering: Gathering) -> None:
         return
     if engine_words("llama_cpp").variable(name) is not None:
         return
+    short = _by_short_flag(name)
     known = [one.names[0] for one in engine_words("llama_cpp").variables if not one.removed]
-    near = difflib.get_close_matches(name.strip().upper(), known, 1, 0.8)
+    near = [short] if short else difflib.get_close_matches(name.strip().upper(), known, 1, 0.8)
     if not near and not _FLAGS.match(name):
         return  # of the build, or of a version that had it
     hint = f"; {near[0]} is meant, perhaps" if near else ""
     gathering.problem(
         "misspelt_variable", f"llama.cpp reads no variable {name!r}, so it has no effect{hint}"
+    )
+
+
+def _by_short_flag(name: str) -> str:
+    """The variable of the flag whose short spelling ``name`` ends in; empty where there is none."""
+    match = _FLAGS.match(name)
+    if match is None:
+        return ""
+    short = name[match.end() :].strip().lower().replace("_", "-")
+    flag = engine_words("llama_cpp").flag(f"-{short}")
+    if flag is None:
+        return ""
+    return next(
+        (
+            one.names[0]
+            for one in engine_words("llama_cpp").variables
+            if not one.removed and one.flag in flag.names
+        ),
+        "",
     )

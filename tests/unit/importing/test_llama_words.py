@@ -506,3 +506,16 @@ def test_that_quotes_in_a_preset_are_told_of_and_taken_off() -> None:
     assert found.settings["model_path"] == "C:/my models/x.gguf"
     assert found.settings["lora"] == ("/a, b.gguf",)
     assert codes(found) == {"shell_quoting"}
+
+
+def test_that_a_variable_by_a_short_flag_names_the_one_that_is_read() -> None:
+    found = server("-m x.gguf", LLAMA_ARG_NGL="3")
+    assert "LLAMA_ARG_N_GPU_LAYERS" in next(
+        p for p in found.problems if p.startswith("misspelt_variable")
+    )
+
+
+def test_that_a_split_that_has_no_effect_is_told_of() -> None:
+    (note,) = server("-m x.gguf --no-kv-unified -c 4096").notes
+    assert note.startswith("--no-kv-unified has no effect without -np")
+    assert server("-m x.gguf --no-kv-unified -c 4096 -np 4").notes == ()
