@@ -19,12 +19,12 @@ _BY_FLAG = re.compile(
     r"(?<![\w-])(--?[A-Za-z][\w-]{1,60})([\"']?[\s=:,]{1,4}[\"']?)([^\s\"',;-][^\s\"',;]*)"
 )
 _BY_NAME = re.compile(r"\b([A-Za-z][\w.-]{1,60})([\"']?\s{0,4}[=:]\s{0,4}[\"']?)([^\s\"',;]+)")
-# Words of a sentence behind a flag, which say something about it.
+# Words of a sentence behind a flag, which say something about it; behind “Bearer” stands the key.
 _NO_SECRET = frozenset(
     {
         "a", "an", "and", "are", "can", "comes", "for", "from", "has", "is", "it", "must", "need",
         "needs", "none", "not", "nothing", "says", "should", "stands", "takes", "that", "the",
-        "this", "was", "which", "with",
+        "this", "was", "which", "with", "bearer",
     }
 )  # fmt: skip
 

@@ -509,7 +509,7 @@ def test_that_quotes_in_a_preset_are_told_of_and_taken_off() -> None:
 
 
 def test_that_a_variable_by_a_short_flag_names_the_one_that_is_read() -> None:
-    found = server("-m x.gguf", LLAMA_ARG_NGL="3")
+    found = server("-m x.gguf", env={"LLAMA_ARG_NGL": "3"})
     assert "LLAMA_ARG_N_GPU_LAYERS" in next(
         p for p in found.problems if p.startswith("misspelt_variable")
     )
