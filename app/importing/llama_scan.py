@@ -260,8 +260,8 @@ class _Scanner:
     def _is_another(self, said: Said) -> bool:
         """Whether the next word is a flag of its own, and not the value of ``said``."""
         following = self._rest[0]
-        if not begins_flag(following):
-            return False
+        if not begins_flag(following) or said.is_called("--dry-sequence-breaker"):
+            return False  # as a breaker any text is meant, as the program has it
         is_free_text = said.word is not None and said.word.kind in ("str", "json")
         return not is_free_text or self._vocabulary.flag(following) is not None
 
