@@ -75,8 +75,8 @@ SETTINGS: tuple[Setting, ...] = (
         Applies.CONTEXT,
         True,
         Group.MAIN,
-        "Whether all slots share one pool, which may be smaller than slots × context and can run "
-        "out. Off, every slot owns its context.",
+        "All slots share one pool, or each owns its context. A shared one may be smaller than "
+        "slots × context and can run out.",
     ),
     Setting(
         "ctx_total_tok",
