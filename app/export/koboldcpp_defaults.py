@@ -96,7 +96,7 @@ def _xtc_and_adaptive(sheet: KoboldSheet, said: dict[str, object]) -> None:
         # It takes 0.01 to 0.99.
         said["adaptive_decay"] = min(max(config.adaptive_decay, 0.01), 0.99)
     if config.adaptive_target >= 0 and said["adaptive_decay"] != config.adaptive_decay:
-        sheet.bridge("adaptive_decay", f"{_FLAG} adaptive_decay, at least 0.01")
+        sheet.bridge("adaptive_decay", "It takes 0.01 at the least.")
     else:
         sheet.say("adaptive_decay", f"{_FLAG} adaptive_decay")
     if config.top_n_sigma > 0:
