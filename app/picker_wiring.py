@@ -114,6 +114,7 @@ class PickerWiring(QObject):
         self._rest.setInterval(_RESTING_MS)
         self._rest.timeout.connect(self._ask_fit)
         self._reports: dict[bytes, str] = {}
+        self._hidden: set[bytes] = set()  # copies that another entry stands for
         self.hub = HubWiring(desk, window, lambda path: load(path, None))
         self.hub.downloaded.connect(lambda _: self.refresh())
         self._drops: Worker | None = None
@@ -148,6 +149,7 @@ class PickerWiring(QObject):
         picker.folder_removed.connect(self._on_folder_removed)
         picker.finished.connect(self._on_finished)
         self._set_groups()
+        self._hidden = set()
         self._put(self._models.entries)
         self._select_loaded()
         picker.open()
@@ -239,8 +241,11 @@ class PickerWiring(QObject):
         recent = {os.fsencode(path) for path in self._kept.recent_models}
         loaded = self._loaded_location()
         hidden = {copy for copies in self._copies().values() for copy in copies}
-        if hidden:
-            self._picker.remove(key_of(location) for location in hidden)
+        if new := hidden - self._hidden:
+            self._picker.remove(key_of(location) for location in new)
+        shown_again, self._hidden = self._hidden - hidden, hidden
+        again = (self._models.entry(location) for location in shown_again)
+        entries = (*entries, *(entry for entry in again if entry is not None))
         self._picker.put(
             row_of(
                 entry,
@@ -268,7 +273,7 @@ class PickerWiring(QObject):
     def _on_entries_gone(self, locations: tuple[bytes, ...]) -> None:
         if self._picker is not None:
             self._picker.remove(key_of(location) for location in locations)
-            self._put(self._models.entries)  # a copy may stand for one that is gone
+            self._put(())  # a copy may stand for one that is gone
 
     def _on_folder_reported(self, report: FolderReported) -> None:
         if report.problem:

@@ -86,7 +86,6 @@ class SmallHub:
         self.ignores_ranges = False
         self.token = "secret"
         self.closing = threading.Event()
-        self._sending = threading.Condition()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.hub = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
@@ -95,17 +94,6 @@ class SmallHub:
     def url(self) -> str:
         """Its address, for ``HF_ENDPOINT``."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def wait_for_bytes(self, sent_bytes: int, timeout_s: float = 30.0) -> None:
-        """Return once so many bytes of files were sent, or after the time."""
-        with self._sending:
-            self._sending.wait_for(lambda: self.sent_bytes >= sent_bytes, timeout_s)
-
-    def note_sent(self, size_bytes: int) -> None:
-        """So many more were sent."""
-        with self._sending:
-            self.sent_bytes += size_bytes
-            self._sending.notify_all()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -261,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             part = content[at : at + _CHUNK]
             self.wfile.write(part)
-            hub.note_sent(len(part))
+            hub.sent_bytes += len(part)
 
     def log_message(self, *_: object) -> None:
         """Say nothing on the test's error stream."""

@@ -245,20 +245,28 @@ def _table(titles: Sequence[str], name: str, stretched: Sequence[int]) -> QTable
     table.setStyleSheet(f"QTableWidget::item {{ padding-left: {STEP_PX + 1}px; }}")
     header = table.horizontalHeader()
     header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    for column in range(len(titles)):
-        is_stretched = column in stretched
-        mode = QHeaderView.ResizeMode
-        header.setSectionResizeMode(column, mode.Stretch if is_stretched else mode.ResizeToContents)
+    for column in stretched:
+        header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
     return table
 
 
 def _fill(table: QTableWidget, rows: Sequence[tuple[tuple[str, ...], str]]) -> None:
+    """Show ``rows``; what stands there already is left alone."""
     table.setRowCount(len(rows))
+    is_new = False
     for row, (texts, tip) in enumerate(rows):
+        tip_text = plain_tip(tip)
         for column, text in enumerate(texts):
+            item = table.item(row, column)
+            if item is not None and (item.text(), item.toolTip()) == (text, tip_text):
+                continue
             item = QTableWidgetItem(text)
-            item.setToolTip(plain_tip(tip))
+            item.setToolTip(tip_text)
             table.setItem(row, column, item)
+            is_new = True
+    if is_new:
+        # Once: a column that follows its contents by itself is measured anew with each item.
+        table.resizeColumnsToContents()
 
 
 def _picked(table: QTableWidget) -> str:

@@ -98,7 +98,7 @@ class Download:
             HubError: If it cannot be had, in a sentence; what is here stays for the next try.
         """
         try:
-            with hub_faults(self._named), WeakFileLock(self._lock):
+            with WeakFileLock(self._lock):
                 return self._run(told)
         except OSError as error:
             raise _disk_fault(self._file, error, self.partial) from None
@@ -127,7 +127,8 @@ class Download:
 
     def _run(self, told: Told) -> Path:
         token = self._hub.api.token
-        metadata = get_hf_file_metadata(self._url, token=token, endpoint=self._hub.api.endpoint)
+        with hub_faults(self._named):
+            metadata = get_hf_file_metadata(self._url, token=token, endpoint=self._hub.api.endpoint)
         if self._file.size_bytes <= 0:
             raise HubError(HubFault.SERVER, f"{self._file.name} is empty on the hub.")
         size, etag = self._file.size_bytes, metadata.etag or ""
@@ -143,7 +144,8 @@ class Download:
             self._fetch(told)
             self._check(told)
             self.partial.replace(blob)
-        return self._in_snapshot()
+        with hub_faults(self._named):
+            return self._in_snapshot()
 
     def _refuse_full_disk(self) -> None:
         needed = self._file.size_bytes - self.here_bytes + MARGIN_BYTES
