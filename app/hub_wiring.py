@@ -106,7 +106,7 @@ class HubWiring(QObject):
 
     def _on_search_wanted(self, words: str, sort: str) -> None:
         if self._view is not None:
-            self._view.set_status(_ASKING)
+            self._view.finder.set_status(_ASKING)
             self._searching.ask(SearchHub(words, HubSort(sort)))
             if words.count("/") == 1 and " " not in words and not words.endswith("/"):
                 self._on_repo_chosen(words)
@@ -115,9 +115,9 @@ class HubWiring(QObject):
         if self._view is None:
             return
         if isinstance(answer, ModelsFound):
-            self._view.show_hits([hit_of(model) for model in answer.models])
+            self._view.finder.show_hits([hit_of(model) for model in answer.models])
         elif isinstance(answer, HubFailed):
-            self._view.show_hits((), answer.sentence)
+            self._view.finder.show_hits((), answer.sentence)
 
     def _on_repo_chosen(self, repo: str) -> None:
         if self._view is None or (self._repository is not None and self._repository.repo == repo):

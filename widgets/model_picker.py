@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -28,6 +27,7 @@ from widgets.model_list_view import ModelListView
 from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
 from widgets.model_table import Column
+from widgets.panel import new_panel
 from widgets.plain_tip import plain_tip
 from widgets.theme import set_role
 
@@ -190,9 +190,7 @@ class ModelPicker(QDialog):
     # --- Inside -------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        left = _panel()
-        column = left.layout()
-        assert isinstance(column, QVBoxLayout)
+        left, column = new_panel()
         column.addWidget(self.search)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty)
@@ -204,9 +202,7 @@ class ModelPicker(QDialog):
         row.addWidget(self._refresh)
         row.addWidget(self._status, 1)
         column.addLayout(row)
-        right = _panel()
-        page = right.layout()
-        assert isinstance(page, QVBoxLayout)
+        right, page = new_panel()
         page.setContentsMargins(0, PANEL_PADDING_PX, 0, 0)
         page.addWidget(self.sheet)
         halves = QSplitter(Qt.Orientation.Horizontal, self)
@@ -316,12 +312,3 @@ class ModelPicker(QDialog):
         without = f"{refused:,} unusable" if refused else ""
         parts = (number, without, "listing …" if self._is_listing else "", self._status_words)
         self._status.set_text(" · ".join(filter(None, parts)))
-
-
-def _panel() -> QFrame:
-    panel = QFrame()
-    set_role(panel, "panel")
-    layout = QVBoxLayout(panel)
-    layout.setContentsMargins(*(PANEL_PADDING_PX,) * 4)
-    layout.setSpacing(PANEL_GAP_PX)
-    return panel

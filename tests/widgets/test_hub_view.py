@@ -40,30 +40,30 @@ def test_that_a_search_is_asked_for_once_fingers_rest_or_with_enter(
     view: HubView, qtbot: QtBot
 ) -> None:
     with qtbot.waitSignal(view.search_wanted, timeout=5_000) as asked:
-        QTest.keyClicks(view.search, "qwen ")
+        QTest.keyClicks(view.finder.search, "qwen ")
     assert asked.args == ["qwen", "downloads"]
     with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
-        QTest.keyClick(view.search, Qt.Key.Key_Return)
+        QTest.keyClick(view.finder.search, Qt.Key.Key_Return)
     assert asked.args == ["qwen", "downloads"]
     assert view.isVisible(), "Enter in the search is no answer to the dialog"
 
 
 def test_that_another_order_is_asked_for(view: HubView, qtbot: QtBot) -> None:
     with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
-        view.sort.setCurrentIndex(2)
+        view.finder.sort.setCurrentIndex(2)
     assert asked.args == ["", "likes"]
 
 
 def test_that_what_was_found_can_be_opened(view: HubView, qtbot: QtBot) -> None:
-    view.show_hits(HITS)
-    assert view.status() == "2 repositories"
+    view.finder.show_hits(HITS)
+    assert view.finder.status() == "2 repositories"
     with qtbot.waitSignal(view.repo_chosen, timeout=100) as chosen:
-        view.hits.selectRow(1)
+        view.finder.hits.selectRow(1)
     assert chosen.args == ["b/two-GGUF"]
-    view.show_hits(())
-    assert "Nothing with GGUF files" in view.status()
-    view.show_hits((), "The hub does not answer.")
-    assert view.status() == "The hub does not answer."
+    view.finder.show_hits(())
+    assert "Nothing with GGUF files" in view.finder.status()
+    view.finder.show_hits((), "The hub does not answer.")
+    assert view.finder.status() == "The hub does not answer."
 
 
 def test_that_a_repository_begins_with_its_usual_quantisation(view: HubView, qtbot: QtBot) -> None:

@@ -38,8 +38,8 @@ def opened(window: Window, qtbot: QtBot) -> HubView:
     window.actions_of_window.run("model.hub")
     view = window.engine_wiring.picker.hub.view
     assert view is not None
-    qtbot.waitUntil(lambda: view.hits.rowCount() == 1, timeout=PATIENCE_MS)
-    view.hits.selectRow(0)
+    qtbot.waitUntil(lambda: view.finder.hits.rowCount() == 1, timeout=PATIENCE_MS)
+    view.finder.hits.selectRow(0)
     qtbot.waitUntil(lambda: view.quants.rowCount() == 1, timeout=PATIENCE_MS)
     return view
 
@@ -99,6 +99,6 @@ def test_that_no_network_is_a_sentence_and_the_window_goes_on(
     window.actions_of_window.run("model.hub")
     view = window.engine_wiring.picker.hub.view
     assert view is not None
-    qtbot.waitUntil(lambda: "does not answer" in view.status(), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "does not answer" in view.finder.status(), timeout=PATIENCE_MS)
     view.close()
     assert window.engine_wiring.picker.hub.view is None

@@ -1,0 +1,132 @@
+"""The left of the hub's view: what is looked for, and the repositories that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from resources.tokens import PANEL_GAP_PX, STEP_PX
+from widgets.elided_label import ElidedLabel
+from widgets.hub_rows import HubHit
+from widgets.hub_table import fill, new_table, picked
+from widgets.panel import new_panel
+from widgets.theme import set_role
+
+_TYPING_MS = 600
+SORTS = (
+    ("downloads", "Most downloaded"),
+    ("trending", "Trending"),
+    ("likes", "Most liked"),
+    ("updated", "Last changed"),
+)
+_HITS = ("Repository", "Model", "Downloads")
+_NOTHING_FOUND = "Nothing with GGUF files has that in its name."
+
+
+class HubFinder(QWidget):
+    """Looks for repositories.
+
+    Signals:
+        search_wanted: Words and sort (str, str) to look for.
+        repo_chosen: Repository (str) to open.
+    """
+
+    search_wanted = Signal(str, str)
+    repo_chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Have found nothing yet."""
+        super().__init__(parent)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Search the hub, or write owner/name")
+        self.search.setAccessibleName("Search the hub")
+        self.search.setClearButtonEnabled(True)
+        self.sort = QComboBox(self)
+        self.sort.setAccessibleName("What stands first")
+        for key, words in SORTS:
+            self.sort.addItem(words, key)
+        self.hits = new_table(_HITS, "Repositories found", stretched=(0, 1))
+        self._empty = QLabel(self)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        set_role(self._empty, "muted")
+        self.again = QPushButton("Try again", self)
+        self.again.setAutoDefault(False)
+        self.again.setMinimumWidth(16 * STEP_PX)
+        self._status = ElidedLabel("", self)
+        set_role(self._status, "hint")
+        self._pages = QStackedWidget(self)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
+        self._lay_out()
+        self._connect()
+
+    # --- What is shown ------------------------------------------------------------------
+
+    def show_hits(self, hits: Sequence[HubHit], status: str = "") -> None:
+        """Show what was found; ``status`` in place of the count."""
+        fill(self.hits, [((hit.repo, hit.about, hit.downloads), hit.tip) for hit in hits])
+        count = f"{len(hits):,} repositories" if len(hits) != 1 else "1 repository"
+        self._status.set_text(count if hits else "")
+        self._empty.setText(status or _NOTHING_FOUND)
+        self.again.setVisible(bool(status))
+        self._pages.setCurrentIndex(0 if hits else 1)
+
+    def set_status(self, words: str) -> None:
+        """Say ``words`` below what was found, or in its place where nothing was."""
+        self._status.set_text(words)
+        self._empty.setText(words)
+        self.again.hide()
+
+    def status(self) -> str:
+        """What is said of the search: below what was found, or in its place."""
+        return self._status.full_text() or self._empty.text()
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(PANEL_GAP_PX)
+        head.addWidget(self.search, 1)
+        head.addWidget(self.sort)
+        nothing = QWidget(self)
+        middle = QVBoxLayout(nothing)
+        middle.addStretch(1)
+        middle.addWidget(self._empty)
+        middle.addWidget(self.again, 0, Qt.AlignmentFlag.AlignHCenter)
+        middle.addStretch(1)
+        self._pages.addWidget(self.hits)
+        self._pages.addWidget(nothing)
+        panel, column = new_panel()
+        column.addLayout(head)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self._status)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(panel)
+
+    def _connect(self) -> None:
+        self.search.textEdited.connect(lambda _: self._typing.start())
+        self.search.returnPressed.connect(self._search_now)
+        self.again.clicked.connect(self._search_now)
+        self.sort.currentIndexChanged.connect(lambda _: self._search_now())
+        self._typing.timeout.connect(self._search_now)
+        self.hits.itemSelectionChanged.connect(self._on_hit_selected)
+
+    def _search_now(self) -> None:
+        self._typing.stop()
+        self.search_wanted.emit(self.search.text().strip(), str(self.sort.currentData()))
+
+    def _on_hit_selected(self) -> None:
+        if repo := picked(self.hits):
+            self.repo_chosen.emit(repo)
