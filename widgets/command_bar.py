@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -19,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from resources.tokens import DARK, PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
+from widgets.command_notes import CommandNotes, CommandNotesLine
 from widgets.command_view import CommandView
-from widgets.elided_label import ElidedLabel
 from widgets.export_sheet import ExportTarget
 from widgets.target_box import TargetBox
 from widgets.theme import icon, set_role
@@ -47,6 +46,7 @@ class CommandBar(QFrame):
 
     Attributes:
         colours: The ``Palette`` that is used.
+        notes: What is said below the command.
     """
 
     target_changed = Signal(str)
@@ -64,17 +64,7 @@ class CommandBar(QFrame):
         set_role(self, "panel")
         self.colours = DARK
         self._view = CommandView(self)
-        self._note = ElidedLabel("", self)
-        # Flush with the command, which stands inside its frame.
-        self._note.setIndent(STEP_PX + 1)
-        set_role(self._note, "hint")
-        self._notes = QLabel(self)
-        self._notes.setIndent(STEP_PX + 1)
-        self._notes.setTextFormat(Qt.TextFormat.PlainText)
-        self._notes.setWordWrap(True)
-        self._notes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_role(self._notes, "hint")
-        self._notes.hide()
+        self.notes = CommandNotesLine(self)
         self._expand = QToolButton(self)
         self._expand.setCheckable(True)
         set_role(self._expand, "flat")
@@ -136,8 +126,8 @@ class CommandBar(QFrame):
 
         Args:
             text: The command, one line; empty where there is none, and ``notes`` may say why.
-            notes: Sentences on how it differs from what the desk runs.
-            not_carried: Settings that the engine has no word for, each with the reason.
+            notes: Sentences on how it differs from what runs here.
+            not_carried: Settings, by their names, that the line leaves out, each with the reason.
             listed: The command with a line for each option.
             refusals: Sentences on why the engine would not take it; they come first.
         """
@@ -146,12 +136,7 @@ class CommandBar(QFrame):
         if not text:
             self._view.setPlaceholderText(_REFUSED if notes or refusals else _NO_COMMAND)
             not_carried = {}
-        reasons = [f"{key} is not in this line: {reason}" for key, reason in not_carried.items()]
-        # What it leaves out before what it says: the notes may be long, and are often the same.
-        lines = [*refusals, *reasons, *notes]
-        words = " · ".join(lines) or ("Every setting is carried over." if text else "")
-        self._note.set_text(words, "\n".join(lines))
-        self._notes.setText("\n".join(lines) or words)
+        self.notes.set_notes(CommandNotes.of(refusals, not_carried, notes, bool(text)))
         self._on_overflow_changed()
 
     def text(self) -> str:
@@ -199,8 +184,7 @@ class CommandBar(QFrame):
         layout.setContentsMargins(PANEL_PADDING_PX, PANEL_GAP_PX, PANEL_PADDING_PX, PANEL_GAP_PX)
         layout.setSpacing(STEP_PX)
         layout.addLayout(row)
-        layout.addWidget(self._note)
-        layout.addWidget(self._notes)
+        layout.addWidget(self.notes)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         # It keeps its place while hidden, so that the rest does not move.
         policy = self._expand.sizePolicy()
@@ -224,16 +208,16 @@ class CommandBar(QFrame):
         self._expand.toggled.connect(self._on_expand_toggled)
         self._list.toggled.connect(self._view.set_listed)
         self._view.overflow_changed.connect(self._on_overflow_changed)
+        self.notes.all_requested.connect(self._expand.setChecked)
 
     def _on_expand_toggled(self, is_open: bool) -> None:
         self._view.set_wrapped(is_open)
-        self._note.setVisible(not is_open)
-        self._notes.setVisible(is_open)
+        self.notes.show_all(is_open)
         self._list.setVisible(is_open)
         self._show_expand()
 
     def _on_overflow_changed(self) -> None:
-        is_cut = self._view.overflows() or self._note.is_elided()
+        is_cut = self._view.overflows() or self.notes.has_more()
         self._expand.setVisible(self._view.is_wrapped() or is_cut)
 
     def _show_expand(self) -> None:

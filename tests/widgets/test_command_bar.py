@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from resources.tokens import DARK
 from tests.widgets.finding import child
 from widgets.command_bar import DEFAULT_TARGETS, CommandBar
+from widgets.command_notes import first_sentence
 from widgets.command_view import CommandView
 from widgets.export_sheet import ExportTarget
 
@@ -153,8 +154,8 @@ def test_that_a_selection_outlives_an_unchanged_command(bar: CommandBar) -> None
 def test_that_what_is_not_carried_over_is_said_with_its_reason(bar: CommandBar) -> None:
     bar.set_export(LONG, ("Threads as measured here.",), {"prefill_chunk_tok": "no such flag"})
     assert "prefill_chunk_tok" in note(bar).text()
-    assert "Threads as measured here." in note(bar).text()
-    assert "no such flag" in note(bar).toolTip()
+    assert "no such flag" in note(bar).text()
+    assert "Threads as measured here." in note(bar).toolTip()
     bar.set_export(LONG, (), {})
     assert note(bar).text() == "Every setting is carried over."
 
@@ -207,6 +208,56 @@ def test_that_an_unfolded_line_begins_with_a_word(bar: CommandBar) -> None:
     assert len(lines) > 1
     assert not any(line.startswith(" ") for line in lines)
     assert "".join(lines) == LONG
+
+
+@pytest.mark.parametrize("width", [1424, 1008, 880])
+def test_that_the_first_sentence_stands_whole_and_the_rest_is_one_click_away(
+    bar: CommandBar, width: int
+) -> None:
+    first = (
+        "Automatic threads are left to llama serve, which takes the physical cores: no engine "
+        "has said yet what it takes here."
+    )
+    bar.resize(width, bar.height())
+    bar.set_export(LONG, (f"{first} What follows is long. " + "It goes on. " * 30, "Another."), {})
+    QApplication.processEvents()
+    assert note(bar).text() == first
+    assert note(bar).height() >= note(bar).heightForWidth(note(bar).width())
+    assert bar.notes.more_button.text() == "All notes"
+    QTest.mouseClick(bar.notes.more_button, LEFT)
+    QApplication.processEvents()
+    assert note(bar).text().endswith("\nAnother.")
+    assert note(bar).height() >= note(bar).heightForWidth(note(bar).width())
+    assert view(bar).is_wrapped()
+    QTest.mouseClick(bar.notes.more_button, LEFT)
+    assert note(bar).text() == first
+
+
+def test_that_one_short_note_has_no_button(bar: CommandBar) -> None:
+    bar.set_export(SHORT, ("A note.",), {})
+    assert not bar.notes.more_button.isVisible()
+
+
+def test_that_settings_left_out_are_named_not_only_counted(bar: CommandBar) -> None:
+    missing = {f"Setting {number}": "no such flag" for number in range(6)}
+    bar.set_export(SHORT, (), missing)
+    assert note(bar).text() == (
+        "Settings that this line leaves out: Setting 0, Setting 1, Setting 2 and 3 more."
+    )
+    bar.set_export(SHORT, (), dict(list(missing.items())[:4]))
+    assert note(bar).text().endswith("Setting 0, Setting 1, Setting 2 and Setting 3.")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("-fit off keeps it. Beside that it keeps more.", "-fit off keeps it."),
+        ("It needs 0.5 GiB, e.g. for a cache. Then more.", "It needs 0.5 GiB, e.g. for a cache."),
+        ("One only", "One only"),
+    ],
+)
+def test_that_a_sentence_ends_where_it_ends(text: str, first: str) -> None:
+    assert first_sentence(text) == first
 
 
 def test_that_every_word_of_the_notes_can_be_read(bar: CommandBar) -> None:
@@ -280,9 +331,13 @@ def test_that_what_is_left_out_is_said_before_the_notes_and_after_a_refusal(
     bar.set_export(
         LONG, ("A note.",), {"Prefill chunk": "no such flag."}, refusals=("It is refused.",)
     )
-    assert note(bar).text() == (
-        "It is refused. · Prefill chunk is not in this line: no such flag. · A note."
-    )
+    assert note(bar).text() == "It is refused."
+    bar.notes.more_button.click()
+    assert note(bar).text().split("\n") == [
+        "It is refused.",
+        "The setting “Prefill chunk” is left out of this line: no such flag.",
+        "A note.",
+    ]
 
 
 def test_that_each_option_can_have_a_line_of_its_own_and_is_copied_so(bar: CommandBar) -> None:
