@@ -94,7 +94,7 @@ class DraftWiring(QObject):
     def _check(self) -> None:
         target = self._target_location()
         if target is not None:
-            self._drafters.check(target, [e for e in self._candidates(target) if _can_draft(e)])
+            self._drafters.check(target, self._candidates(target))
 
     def _on_failed(self, sentence: str) -> None:
         self._problem = sentence

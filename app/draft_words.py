@@ -77,16 +77,15 @@ def choices_of(
         why_not: Why one cannot; None while that is unknown.
         waiting: What is still being found out, for a line at the end; empty for nothing.
     """
-    able, unable, exported = [], [], []
+    able: list[ModelEntry] = []
+    exported: list[ModelEntry] = []
+    unable: list[tuple[ModelEntry, str]] = []
     for entry in candidates:
-        if _kind_of(entry) in EXPORT_ONLY_KINDS:
-            exported.append(entry)
-            continue
         reason = why_not(entry)
         if reason:
             unable.append((entry, reason))
         elif reason is not None:
-            able.append(entry)
+            (exported if _kind_of(entry) in EXPORT_ONLY_KINDS else able).append(entry)
     size_of = {id(entry): _parameters(entry) for entry in able}
     target_size = _parameters(target) if target is not None else 0
     unable.sort(key=lambda pair: pair[0].name.casefold())
@@ -126,7 +125,7 @@ def _words(config: EngineConfig) -> str:
 def _model_line(entry: ModelEntry, wanted: EngineConfig, target: ModelEntry | None) -> DraftChoice:
     if _kind_of(entry) == MTP:
         return _guessing_line(entry, wanted)
-    text = f"{_short(entry.name)} · {count_text(_parameters(entry))} · "
+    text = f"{_short(entry.name)} · {PLAIN} · {count_text(_parameters(entry))} · "
     text += bytes_text(entry.size_bytes)
     share = _reading_share(entry, target)
     if share is not None:

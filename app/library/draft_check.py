@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 
-from engine_bridge.draft_kind import GUESSES
+from engine_bridge.draft_head import why_not_its_head
+from engine_bridge.draft_kind import GUESSES, PLAIN
 from engine_bridge.gguf_file import read_model_facts
+from engine_bridge.gguf_header import read_header
 from engine_bridge.gguf_vocabulary import Vocabulary, read_vocabulary, why_incompatible
 from engine_bridge.gguf_window import GgufError
 from engine_bridge.guessing_file import why_not_its_guesses
@@ -46,27 +49,66 @@ class DraftVerdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why_not: str
 
 
+class DraftTarget:
+    """A model that is to be drafted for. Holds its vocabulary, megabytes: do not hoard.
+
+    Attributes:
+        facts: What its header says.
+
+    Args:
+        path: Of its file; of a split model the first part.
+
+    Raises:
+        GgufError: If it is no model, or has no vocabulary; in a sentence.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Read it."""
+        self._vocabulary = read_vocabulary(path)
+        self.facts = read_model_facts(path)
+
+    def why_not(self, path: str) -> str:
+        """Why the model at ``path`` cannot draft for it, a sentence; empty where it can.
+
+        Raises:
+            GgufError: If that is no model, in a sentence.
+        """
+        return self.why_not_of(read_model_facts(path))
+
+    def why_not_of(self, draft: ModelFacts) -> str:
+        """The same of a model whose header was read already."""
+        if draft.draft_kind == GUESSES:
+            reason = why_not_its_guesses(self.facts, draft)
+        elif draft.draft_kind != PLAIN:
+            reason = why_not_its_head(self.facts, draft, read_header(draft.path))
+        else:
+            reason = ""
+        return reason or why_incompatible(self._vocabulary, self._theirs(draft))
+
+    def _theirs(self, draft: ModelFacts) -> Vocabulary:
+        theirs, ours = read_vocabulary(draft.path), self._vocabulary
+        if draft.draft_kind in (PLAIN, GUESSES):
+            return theirs
+        # A head begins no text of its own: llama.cpp does not compare how texts begin and end.
+        return replace(
+            theirs, adds_bos=ours.adds_bos, bos=ours.bos, adds_eos=ours.adds_eos, eos=ours.eos
+        )
+
+
 def check(request: DraftRequest, tell: Callable[[DraftVerdict], None]) -> None:
     """Answer each candidate as soon as it is known."""
-    path = os.fsdecode(request.target)
     try:
-        target, facts = read_vocabulary(path), read_model_facts(path)
+        target = DraftTarget(os.fsdecode(request.target))
     except GgufError as error:
         for location in request.candidates:
             tell(DraftVerdict(location, str(error)))
         return
     for location in request.candidates:
         try:
-            why_not = _why_not(facts, target, os.fsdecode(location))
+            why_not = target.why_not(os.fsdecode(location))
         except GgufError as error:
             why_not = str(error)
         tell(DraftVerdict(location, why_not))
-
-
-def _why_not(target: ModelFacts, vocabulary: Vocabulary, path: str) -> str:
-    draft = read_model_facts(path)
-    reason = why_not_its_guesses(target, draft) if draft.draft_kind == GUESSES else ""
-    return reason or why_incompatible(vocabulary, read_vocabulary(path))
 
 
 def main() -> int:

@@ -93,6 +93,7 @@ def test_that_smaller_models_come_first_and_unfit_ones_last(
     expected = [*(key_of(e.location) for e in (small, large, mamba)), FILE]
     assert [line.key for line in models] == expected
     assert [line.is_enabled for line in models] == [True, True, False, True]
+    assert models[0].text.startswith("small · draft-simple · ")
     assert "a guess costs" in models[0].text
     assert "can only slow it down" in models[1].tip
     assert models[2].tip == why
@@ -161,7 +162,7 @@ def test_that_a_file_for_the_command_line_says_so_and_can_be_chosen(
     target: ModelEntry, small: ModelEntry, kind: str
 ) -> None:
     head = _with_facts(small, draft_kind=kind)
-    line = choices_of(EngineConfig(), target, [head], lambda _: None, "")[-2]
+    line = choices_of(EngineConfig(), target, [head], lambda _: "", "")[-2]
     assert line.is_enabled
     assert line.text == f"small · {kind} · command line only"
     assert "does not run here: its draft model reads" in line.tip
@@ -170,7 +171,11 @@ def test_that_a_file_for_the_command_line_says_so_and_can_be_chosen(
     assert values == {"spec_types": (kind,), "draft_model_path": head.path}
     wanted = EngineConfig().with_values(values)
     assert draft_text(None, wanted) == f"Drafts: {kind} (command line only)"
-    assert choices_of(wanted, target, [head], lambda _: None, "")[-2].is_checked
+    assert choices_of(wanted, target, [head], lambda _: "", "")[-2].is_checked
+    reason = "small cannot draft for target: it reads states of 96 values. Choose the file."
+    unfit = choices_of(EngineConfig(), target, [head], lambda _: reason, "")[-2]
+    assert not unfit.is_enabled
+    assert unfit.text == "small: it reads states of 96 values"
 
 
 def test_that_layers_of_the_model_s_own_are_offered_where_they_can_be_asked(
@@ -247,3 +252,46 @@ def test_that_guessing_layers_get_a_verdict_of_their_own(tmp_path: Path) -> None
     assert not fits
     assert "read states of 96 values, and this model's have 64" in width
     assert "are a mimo2 model's, and this is qwen35" in kind
+
+
+_WORDS = ["<unk>", "<s>", "</s>", "▁a", "▁b", "▁c", "▁d"]
+
+
+def head_file(path: Path, architecture: str = "eagle3", **changes: object) -> bytes:
+    """The location of a head of one layer for a model of 64 values a state and 2 layers."""
+    own = {
+        key.replace("llama.", f"{architecture}."): value for key, value in llama_values().items()
+    }
+    own |= {
+        "general.architecture": architecture, "general.name": path.stem,
+        "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": _WORDS,
+        f"{architecture}.target_layers": [0, 1, 1],
+    }  # fmt: skip
+    own |= {key.replace("__", "."): value for key, value in changes.items()}
+    path.write_bytes(Gguf(values=own).file())
+    return os.fsencode(path)
+
+
+def test_that_a_head_is_checked_by_what_it_reads_of_the_model(tmp_path: Path) -> None:
+    values = llama_values() | {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": _WORDS}
+    values["tokenizer.ggml.add_bos_token"] = 0
+    target = tmp_path / "target.gguf"
+    target.write_bytes(Gguf(values=values).file())
+    other = [*_WORDS[:-1], "▁other"]
+    heads = (
+        head_file(tmp_path / "fits.gguf"),
+        head_file(tmp_path / "behind.gguf", eagle3__target_layers=[0, 1, 2]),
+        head_file(tmp_path / "wide.gguf", eagle3__target_hidden_size=96),
+        head_file(tmp_path / "deep.gguf", eagle3__target_layers=[0, 1, 3]),
+        head_file(tmp_path / "block.gguf", "dflash"),
+        head_file(tmp_path / "below.gguf", "dflash", dflash__target_layers=[0, 2]),
+        head_file(tmp_path / "words.gguf", tokenizer__ggml__tokens=other),
+    )
+    told: list[DraftVerdict] = []
+    check(DraftRequest(os.fsencode(target), heads), told.append)
+    fits, behind, wide, deep, block, below, words = (verdict.why_not for verdict in told)
+    assert (fits, behind, block) == ("", "", "")
+    assert "reads states of 96 values, and this model's have 64" in wide
+    assert "reads layer 3, and this model has 2 layers" in deep
+    assert "reads layer 2, and this model has 2 layers" in below
+    assert "token 6 is “▁d” here and “▁other” in the draft" in words
