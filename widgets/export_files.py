@@ -27,13 +27,7 @@ _COPY, _COPIED = "Copy", "Copied"
 
 
 class ExportPage(QWidget):
-    """One text: what it is for, itself, and two buttons.
-
-    Signals:
-        save_requested: The ``ExportPart`` is to be saved.
-    """
-
-    save_requested = Signal(object)
+    """One text, and what it is for."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         """Make an empty page."""
@@ -45,38 +39,18 @@ class ExportPage(QWidget):
         self.text.setTabChangesFocus(True)
         self.text.setFont(mono_font(self.text.font()))
         set_role(self.text, "mono")
-        self.copy_button = QPushButton(_COPY, self)
-        self.save_button = QPushButton("Save…", self)
-        self._copied = QTimer(self, singleShot=True, interval=_COPIED_MS)
-        self._copied.timeout.connect(lambda: self.copy_button.setText(_COPY))
-        self.copy_button.clicked.connect(self.copy)
-        self.save_button.clicked.connect(lambda: self.save_requested.emit(self._part))
-        metrics = self.copy_button.fontMetrics()
-        self.copy_button.setMinimumWidth(metrics.horizontalAdvance(_COPIED) + 6 * STEP_PX)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(PANEL_GAP_PX)
-        buttons.addWidget(self.copy_button)
-        buttons.addWidget(self.save_button)
-        buttons.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, STEP_PX, 0, 0)
-        column.setSpacing(PANEL_GAP_PX)
+        column.setSpacing(STEP_PX)
         column.addWidget(self._about)
         column.addWidget(self.text, 1)
-        column.addLayout(buttons)
 
     def show_part(self, part: ExportPart) -> None:
         """Show ``part``; what was scrolled to stays where the text is nearly the same."""
         self._part = part
-        name = part.title if part.is_command else part.file_name
         self._about.setText(part.about)
         self._about.setVisible(bool(part.about))
-        for thing, words in (
-            (self.text, name),
-            (self.copy_button, f"Copy: {name}"),
-            (self.save_button, f"Save: {name}"),
-        ):
-            thing.setAccessibleName(words)
+        self.text.setAccessibleName(part.title if part.is_command else part.file_name)
         if part.text != self.text.toPlainText():
             down, across = self.text.verticalScrollBar(), self.text.horizontalScrollBar()
             before = down.value(), across.value()
@@ -95,11 +69,16 @@ class ExportPage(QWidget):
         """What is shown."""
         return self._part
 
-    def copy(self) -> None:
-        """Put the text on the clipboard to the letter, and say so in the button."""
-        QGuiApplication.clipboard().setText(self._part.text)
-        self.copy_button.setText(_COPIED)
-        self._copied.start()
+    def wanted_px(self) -> int:
+        """The height in which all of the text is seen at once, in the width that it has."""
+        text = self.text
+        # In a plain text a document's height is counted in lines, wrapped ones included.
+        lines = max(1, round(text.document().size().height()))
+        inside = lines * text.fontMetrics().lineSpacing() + 2 * round(
+            text.document().documentMargin()
+        )
+        about = 0 if self._about.isHidden() else self._about.height() + STEP_PX
+        return inside + text.height() - text.viewport().height() + about + STEP_PX
 
 
 class ExportFiles(QWidget):
@@ -123,14 +102,19 @@ class ExportFiles(QWidget):
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Command and files")
         self.tabs.tabBar().setAccessibleName("Command and files")
-        self.all_button = QPushButton("Save all to a folder…", self)
-        self.all_button.setAccessibleDescription("The command and every file that it needs")
+        set_role(self.tabs.tabBar(), "narrow")
+        self.copy_button = QPushButton(_COPY, self)
+        self.save_button = QPushButton("Save…", self)
+        self.all_button = QPushButton("Save all…", self)
+        self.all_button.setToolTip("The command and every file that it needs, into one folder")
+        self.all_button.setAccessibleDescription(self.all_button.toolTip())
+        self._copied = QTimer(self, singleShot=True, interval=_COPIED_MS)
+        self._lay_out()
+        self._copied.timeout.connect(self._say_copy)
+        self.copy_button.clicked.connect(self.copy)
+        self.save_button.clicked.connect(self._on_save_clicked)
         self.all_button.clicked.connect(self.save_all_requested)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(PANEL_GAP_PX)
-        column.addWidget(self.tabs, 1)
-        self.tabs.setCornerWidget(self.all_button)
+        self.tabs.currentChanged.connect(lambda _: self._name_buttons())
         for keys, step in (("Ctrl+PgDown", 1), ("Ctrl+PgUp", -1)):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.activated.connect(lambda step=step: self._step(step))
@@ -149,9 +133,7 @@ class ExportFiles(QWidget):
             self.tabs.removeTab(self.tabs.count() - 1)
             page.deleteLater()
         while self.tabs.count() < len(parts):
-            page = ExportPage(self.tabs)
-            page.save_requested.connect(self.save_requested)
-            self.tabs.addTab(page, "")
+            self.tabs.addTab(ExportPage(self.tabs), "")
         for place, part in enumerate(parts):
             # An ampersand would be taken for a key.
             self.tabs.setTabText(place, part.title.replace("&", "&&"))
@@ -163,6 +145,7 @@ class ExportFiles(QWidget):
         if parts:
             self.tabs.setCurrentIndex(min(front, len(parts) - 1))
         self.all_button.setVisible(len(parts) > 1)
+        self._name_buttons()
 
     def page(self, place: int) -> ExportPage:
         """The page of a tab."""
@@ -178,6 +161,59 @@ class ExportFiles(QWidget):
         """Title of the tab in front; empty without one."""
         place = self.tabs.currentIndex()
         return self.page(place).part().title if place >= 0 else ""
+
+    def copy(self) -> None:
+        """Put the text in front on the clipboard to the letter, and say so in the button."""
+        part = self._front()
+        if part is not None:
+            QGuiApplication.clipboard().setText(part.text)
+            self.copy_button.setText(_COPIED)
+            self._copied.start()
+
+    def wanted_px(self) -> int:
+        """The height in which all of the text in front is seen at once."""
+        place = self.tabs.currentIndex()
+        page = self.page(place).wanted_px() if place >= 0 else 0
+        corner = self.tabs.cornerWidget()
+        return page + max(self.tabs.tabBar().sizeHint().height(), corner.sizeHint().height())
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        metrics = self.copy_button.fontMetrics()
+        self.copy_button.setMinimumWidth(metrics.horizontalAdvance(_COPIED) + 6 * STEP_PX)
+        corner = QWidget(self.tabs)
+        row = QHBoxLayout(corner)
+        row.setContentsMargins(PANEL_GAP_PX, 0, 0, 0)
+        row.setSpacing(PANEL_GAP_PX)
+        for button in (self.copy_button, self.save_button, self.all_button):
+            row.addWidget(button)
+        self.tabs.setCornerWidget(corner)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.tabs, 1)
+
+    def _front(self) -> ExportPart | None:
+        place = self.tabs.currentIndex()
+        return self.page(place).part() if place >= 0 else None
+
+    def _name_buttons(self) -> None:
+        """Say which text they mean."""
+        self._copied.stop()
+        self._say_copy()
+        part = self._front()
+        if part is not None:
+            name = part.title if part.is_command else part.file_name
+            self.copy_button.setAccessibleName(f"Copy: {name}")
+            self.save_button.setAccessibleName(f"Save: {name}")
+
+    def _say_copy(self) -> None:
+        self.copy_button.setText(_COPY)
+
+    def _on_save_clicked(self) -> None:
+        part = self._front()
+        if part is not None:
+            self.save_requested.emit(part)
 
     def _step(self, step: int) -> None:
         count = self.tabs.count()

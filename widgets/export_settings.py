@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QCheckBox,
     QHBoxLayout,
     QHeaderView,
@@ -19,14 +20,16 @@ from PySide6.QtWidgets import (
 from resources.tokens import PANEL_GAP_PX, STEP_PX, Palette
 from widgets.export_sheet import SettingFate
 from widgets.export_table import FATES, Column, ExportTable
-from widgets.row_table import set_row_height, set_up_rows
+from widgets.row_table import INSET_PX, aligned_rules, set_row_height, set_up_rows
 from widgets.sentence_label import sentence_label
 
-# Qt puts some more beside the text of a cell, and nothing beside a title.
-_CELL_PX, _CELL_MARGIN_PX = 2 * STEP_PX, 3
-_BESIDE_PX = 6 * STEP_PX
+_BESIDE_PX = 2 * INSET_PX + STEP_PX
+# The least that the search and its box take beside the count.
+_SEARCH_PX = 80 * STEP_PX
+# What was changed is read in its row; of what is longer than this the rest stands below the table.
+_MOST_LINES = 3
 # No value, such as a grammar, takes more than this of the width; the words need it.
-_VALUE_SHARE, _LABEL_SHARE = 0.22, 0.32
+_VALUE_SHARE, _LABEL_SHARE = 0.18, 0.28
 _NOTHING_FOUND = "No setting has these words."
 _CHOOSE = "Choose a row: all of its sentence stands here."
 
@@ -64,6 +67,7 @@ class ExportSettings(QWidget):
         """Make an empty table."""
         super().__init__(parent)
         self._shown: tuple[SettingFate, ...] = ()
+        self._tall_rows = 0
         self.model = ExportTable(self)
         self.count_label = sentence_label("heading", self)
         self.search = QLineEdit(self)
@@ -79,6 +83,8 @@ class ExportSettings(QWidget):
         self.table.setModel(self.model)
         set_up_rows(self.table)
         self.table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.table.setWordWrap(True)
+        self.table.setVerticalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -99,6 +105,7 @@ class ExportSettings(QWidget):
         down = self.table.verticalScrollBar().value()
         self.model.show(settings)
         self.count_label.setText(self.model.sentence())
+        self._fit_head()
         self._fit()
         rows = [setting.key for setting in self.model.settings()]
         if current is not None and current.key in rows:
@@ -110,11 +117,16 @@ class ExportSettings(QWidget):
         """Use these colours."""
         self.model.set_palette(palette)
         self.table.setStyleSheet(
-            f"QTableView::item {{ border: none; padding: 0 {_CELL_PX}px; }}"
+            "QTableView::item { border: none; }"
             f"QTableView::item:selected {{ color: {palette.on_accent};"
             f" background: {palette.accent}; }}"
-            f"QHeaderView::section {{ padding: {STEP_PX}px {_CELL_PX + _CELL_MARGIN_PX}px; }}"
+            f"{aligned_rules()}"
         )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The count stands beside the search where there is room for both."""
+        super().resizeEvent(event)
+        self._fit_head()
 
     def changeEvent(self, event: QEvent) -> None:
         """Measure again in another font."""
@@ -129,11 +141,14 @@ class ExportSettings(QWidget):
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self.search, 1)
         row.addWidget(self.changed_box)
+        self._head = QBoxLayout(QBoxLayout.Direction.TopToBottom)
+        self._head.setSpacing(PANEL_GAP_PX)
+        self._head.addWidget(self.count_label, 1)
+        self._head.addLayout(row, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(PANEL_GAP_PX)
-        column.addWidget(self.count_label)
-        column.addLayout(row)
+        column.addLayout(self._head)
         column.addWidget(self.table, 1)
         column.addWidget(self.detail)
 
@@ -142,9 +157,13 @@ class ExportSettings(QWidget):
         self.changed_box.toggled.connect(self.model.show_changed_only)
         self.table.row_changed.connect(self._show_detail)
         self.table.was_resized.connect(self._fit)
-        self.model.modelReset.connect(lambda: self._show_detail(-1))
+        self.model.modelReset.connect(self._on_model_reset)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self.search.setFocus)
+
+    def _on_model_reset(self) -> None:
+        self._fit_rows()
+        self._show_detail(-1)
 
     def _on_search_changed(self, text: str) -> None:
         self.model.search(text)
@@ -170,6 +189,14 @@ class ExportSettings(QWidget):
         self.detail.setMinimumHeight(2 * self.detail.fontMetrics().lineSpacing())
         self._fit()
 
+    def _fit_head(self) -> None:
+        label = self.count_label
+        count_px = label.fontMetrics().horizontalAdvance(label.text())
+        is_one_line = count_px + PANEL_GAP_PX + _SEARCH_PX <= self.width()
+        self._head.setDirection(
+            QBoxLayout.Direction.LeftToRight if is_one_line else QBoxLayout.Direction.TopToBottom
+        )
+
     def _fit(self) -> None:
         """What is short is as wide as it is; the words have the rest."""
         room = self.table.viewport().width()
@@ -185,3 +212,19 @@ class ExportSettings(QWidget):
         words = max(0, room - label - value - fate)
         for column, width in zip(Column, (label, value, fate, words), strict=True):
             self.table.setColumnWidth(column, width)
+        self._fit_rows()
+
+    def _fit_rows(self) -> None:
+        """What was changed is as high as its words; the hundred others have one line each."""
+        table, metrics = self.table, self.table.fontMetrics()
+        usual = table.verticalHeader().defaultSectionSize()
+        room = max(1, table.columnWidth(Column.WORDS) - 2 * INSET_PX)
+        changed = sum(setting.is_changed for setting in self.model.settings())  # they come first
+        for row in range(changed, min(self._tall_rows, self.model.rowCount())):
+            table.setRowHeight(row, usual)
+        self._tall_rows = changed
+        for row in range(changed):
+            words = str(self.model.index(row, Column.WORDS).data())
+            box = metrics.boundingRect(0, 0, room, 0, Qt.TextFlag.TextWordWrap, words)
+            lines = min(_MOST_LINES, max(1, round(box.height() / metrics.lineSpacing())))
+            table.setRowHeight(row, usual + (lines - 1) * metrics.lineSpacing())

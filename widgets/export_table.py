@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont
 from resources.tokens import DARK, Palette
 from widgets.export_sheet import Fate, SettingFate
 from widgets.plain_tip import plain_tip
+from widgets.row_table import LEFT, RIGHT
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -51,6 +52,7 @@ class ExportTable(QAbstractTableModel):
             Qt.ItemDataRole.DisplayRole: _field,
             Qt.ItemDataRole.AccessibleTextRole: _spoken,
             Qt.ItemDataRole.ToolTipRole: lambda setting, column: plain_tip(_field(setting, column)),
+            Qt.ItemDataRole.TextAlignmentRole: lambda _, column: _aligned(column),
             Qt.ItemDataRole.FontRole: self._font,
             Qt.ItemDataRole.ForegroundRole: self._ink,
         }
@@ -130,7 +132,7 @@ class ExportTable(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return _TITLES[section]
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+                return _aligned(section)
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -172,6 +174,10 @@ class ExportTable(QAbstractTableModel):
             self.dataChanged.emit(
                 self.index(0, 0), self.index(len(self._rows) - 1, self.columnCount() - 1)
             )
+
+
+def _aligned(column: int) -> Qt.AlignmentFlag:
+    return RIGHT if column == Column.VALUE else LEFT
 
 
 def _spoken(setting: SettingFate, column: Column) -> str:

@@ -33,7 +33,9 @@ _LEAST_SIDE_PX = 70 * STEP_PX
 _NOTES_SHARE = 0.22
 _NOTES_LINES = 3
 # The words of the settings need more width than a command, and no more height.
-_WIDE_SHARES, _NARROW_SHARES = (860, 1140), (1000, 1000)
+_WIDE_SHARES = (800, 1200)
+# Above each other a command has what it takes, and never more of the height than this.
+_MOST_ABOVE = 0.45
 
 
 class ExportView(QWidget):
@@ -58,12 +60,12 @@ class ExportView(QWidget):
         super().__init__(parent)
         self._targets: dict[str, ExportTarget] = {}
         self._shown_target = ""
+        self._is_moved = False
         self.engines = ExportEngines(self)
         self.name_label = QLabel(self)
         self.name_label.setTextFormat(Qt.TextFormat.PlainText)
         set_role(self.name_label, "heading")
-        self.told_label = sentence_label("", self)
-        self.needs_label = sentence_label("muted", self)
+        self.told_label = sentence_label("muted", self)
         self.shells = QComboBox(self)
         self.shells.setAccessibleName("Shell the command is quoted for")
         self.shells.setToolTip("Shell the command is quoted for")
@@ -114,6 +116,7 @@ class ExportView(QWidget):
         self._shown_target = sheet.target if sheet.parts else ""
         self.files.show_parts(sheet.parts, front=sheet.front if is_other else None)
         self.files.setVisible(bool(sheet.parts))
+        self._share()
         self._nothing.setText(sheet.nothing)
         self._nothing.setAccessibleName(sheet.nothing)
         self._nothing.setVisible(not sheet.parts)
@@ -136,8 +139,9 @@ class ExportView(QWidget):
         orientation = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._split.orientation() is not orientation:
             self._split.setOrientation(orientation)
-            self._split.setSizes(_WIDE_SHARES if is_wide else _NARROW_SHARES)
+            self._is_moved = False
         self._fit_notes()
+        self._share()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Notes are broken into lines by the width they have by now."""
@@ -167,14 +171,12 @@ class ExportView(QWidget):
         self.settings.setMinimumWidth(_LEAST_SIDE_PX)
         self._split.addWidget(left)
         self._split.addWidget(self.settings)
-        self._split.setSizes(_WIDE_SHARES)
         # Both sides together must not keep the view from becoming so narrow that they are stacked.
         self._split.setMinimumWidth(_LEAST_SIDE_PX)
         right = QVBoxLayout()
         right.setSpacing(STEP_PX)
         right.addLayout(head)
         right.addWidget(self.told_label)
-        right.addWidget(self.needs_label)
         right.addWidget(self.refusals_label)
         right.addWidget(self._notes)
         right.addSpacing(STEP_PX)
@@ -193,16 +195,32 @@ class ExportView(QWidget):
         self.files.save_requested.connect(self.save_requested)
         self.files.save_all_requested.connect(self.save_all_requested)
         self.try_button.clicked.connect(self.try_requested)
+        self.files.tabs.currentChanged.connect(lambda _: self._share())
+        self._split.splitterMoved.connect(self._on_splitter_moved)
 
     def _show_target(self, key: str) -> None:
         target = self._targets.get(key)
         if target is None:
             return
         self.name_label.setText(target.name)
-        for label, words in ((self.told_label, target.told), (self.needs_label, target.needs)):
-            label.setText(words)
-            label.setVisible(bool(words))
+        words = " ".join(filter(None, (target.told, target.needs)))
+        self.told_label.setText(words)
+        self.told_label.setVisible(bool(words))
         self.try_button.setVisible(target.can_be_tried)
+
+    def _on_splitter_moved(self) -> None:
+        self._is_moved = True
+
+    def _share(self) -> None:
+        """Share the room between what leaves and the settings, until a person did."""
+        if self._is_moved:
+            return
+        if self._split.orientation() is Qt.Orientation.Horizontal:
+            self._split.setSizes(_WIDE_SHARES)
+            return
+        height = self._split.height() - self._split.handleWidth()
+        above = min(self.files.wanted_px(), round(_MOST_ABOVE * height))
+        self._split.setSizes((above, max(0, height - above)))
 
     def _fit_notes(self) -> None:
         """As high as the notes are, up to a share of the view."""

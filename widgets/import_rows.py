@@ -17,14 +17,13 @@ from PySide6.QtGui import QFont, QGuiApplication, QIcon, QPalette, QPixmap
 
 from widgets.import_sheet import ImportRow
 from widgets.plain_tip import plain_tip
+from widgets.row_table import LEFT, RIGHT
 from widgets.theme import icon
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 _HEADS = ("Setting", "Now", "Then", "")
 LABEL, NOW, THEN, MARK = range(len(_HEADS))
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _SAME = "As it is"
 _BOX_PX = 16
 
@@ -103,7 +102,7 @@ class ImportRows(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _HEADS[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section in (NOW, THEN) else _LEFT
+            return RIGHT if section in (NOW, THEN) else LEFT
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -132,7 +131,7 @@ class ImportRows(QAbstractTableModel):
 
     def _look(self, row: ImportRow, column: int, role: int) -> object:
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column in (NOW, THEN) else _LEFT
+            return RIGHT if column in (NOW, THEN) else LEFT
         is_taken = row.is_changed and row.key in self._ticks
         if role == Qt.ItemDataRole.FontRole and column == THEN and is_taken:
             return self._bold

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 from resources.tokens import STEP_PX, Palette
 from widgets.model_rows import ModelGroup, ModelRow
 from widgets.model_table import Column, ModelTable
-from widgets.row_table import set_row_height, set_up_rows
+from widgets.row_table import aligned_rules, set_row_height, set_up_rows
 
 # About is as wide as what stands in it, and never wider than this: names need the room, and those
 # of one family differ in their middle, where they are cut.
@@ -23,6 +23,8 @@ _WIDEST = {
 # The first of these gives way, then the next, where a name would get less room than this.
 _LEAST_NAME = "a-model-7b-instruct-q4_k_m"
 _GIVING_WAY = (Column.MODIFIED, Column.SIZE)
+# No frame is around it: its words stand nearly where those beside it do.
+_INSET_PX = STEP_PX + 1
 
 
 class ModelListView(QTableView):
@@ -75,13 +77,13 @@ class ModelListView(QTableView):
         self._table.set_palette(palette)
         self.setStyleSheet(
             f"QTableView {{ background: transparent; border: none; outline: none; }}"
-            f"QTableView::item {{ border: none; padding: 0 {STEP_PX // 2}px; }}"
+            f"QTableView::item {{ border: none; }}"
             f"QTableView::item:selected {{ color: {palette.on_accent};"
             f" background: {palette.accent}; }}"
             f"QHeaderView {{ background: transparent; border: none; }}"
             f"QHeaderView::section {{ color: {palette.muted}; background: transparent;"
-            f" border: none; border-bottom: 1px solid {palette.line};"
-            f" padding: {STEP_PX}px {STEP_PX // 2}px; }}"
+            f" border: none; border-bottom: 1px solid {palette.line}; }}"
+            f"{aligned_rules(_INSET_PX)}"
         )
 
     def row(self, key: str) -> ModelRow | None:

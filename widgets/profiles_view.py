@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QTableWidget,
-    QTableWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -25,11 +24,12 @@ from widgets.elided_label import ElidedLabel
 from widgets.plain_tip import plain_tip
 from widgets.profile_list import ProfileList
 from widgets.profile_rows import NOW, ProfileRow, ProfileSheet
-from widgets.row_table import set_row_height, set_up_rows
+from widgets.row_table import row_item, set_heads, set_row_height, set_up_rows
 from widgets.theme import set_role
 
 _SIZE_PX = (225 * STEP_PX, 135 * STEP_PX)
 _SETTING, _BEFORE, _AFTER, _COST = range(4)
+_VALUES = (_BEFORE, _AFTER)
 _AS_NOW = "As set now"
 _ALIKE = "No setting differs."
 _BUILT_IN = "This one is built in. Save as… makes one of your own."
@@ -113,13 +113,13 @@ class ProfilesView(QDialog):
         self.caution.setText(sheet.caution)
         self.caution.setVisible(bool(sheet.caution))
         table = self.table
-        table.setHorizontalHeaderLabels(["Setting", sheet.before, sheet.title, "Cost"])
+        set_heads(table, ("Setting", sheet.before, sheet.title, "Cost"), _VALUES)
         table.setRowCount(len(sheet.settings))
         for place, setting in enumerate(sheet.settings):
             texts = (setting.label, setting.before, setting.after, setting.cost)
             for column, text in enumerate(texts):
-                item = QTableWidgetItem(text)
-                item.setToolTip(plain_tip(f"{setting.key}: {text}" if column == 0 else text))
+                tip = f"{setting.key}: {text}" if column == _SETTING else text
+                item = row_item(text, tip, is_figure=column in _VALUES)
                 table.setItem(place, column, item)
         set_row_height(table)
         table.setVisible(bool(sheet.settings))
@@ -167,7 +167,6 @@ class ProfilesView(QDialog):
         set_up_rows(table)
         table.setAccessibleName("What differs")
         header = table.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setMinimumSectionSize(14 * STEP_PX)
         header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         for column in (_SETTING, _BEFORE, _AFTER):

@@ -8,7 +8,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QSplitter,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from resources.tokens import LIGHT
@@ -72,7 +79,8 @@ def test_that_arrows_choose_an_engine_and_pass_over_headings(
 def test_that_the_engine_is_explained_and_only_its_own_program_can_be_tried(
     view: ExportView, qtbot: QtBot
 ) -> None:
-    assert (view.name_label.text(), view.told_label.text()) == ("Docker Compose", "A file.")
+    assert view.name_label.text() == "Docker Compose"
+    assert view.told_label.text() == "A file. Docker.", "what it is told by, and what it needs"
     assert not view.try_button.isVisible()
     view.show_sheet(sheet("llama-server"))
     assert view.try_button.isVisible()
@@ -90,9 +98,13 @@ def test_that_each_text_has_a_tab_and_is_copied_to_the_letter(view: ExportView) 
     ]  # fmt: skip
     files.tabs.setCurrentIndex(1)
     page = files.page(1)
-    QTest.mouseClick(page.copy_button, LEFT)
+    QTest.mouseClick(files.copy_button, LEFT)
     assert QGuiApplication.clipboard().text() == COMPOSE.text
-    assert page.copy_button.text() == "Copied"
+    assert files.copy_button.text() == "Copied"
+    assert files.copy_button.accessibleName() == "Copy: compose.yaml"
+    files.tabs.setCurrentIndex(0)
+    assert files.copy_button.text() == "Copy", "this one was not copied"
+    assert files.copy_button.accessibleName() == "Copy: Command"
     assert page.text.font().styleHint() is not None
     assert page.text.toPlainText() == COMPOSE.text
 
@@ -100,7 +112,7 @@ def test_that_each_text_has_a_tab_and_is_copied_to_the_letter(view: ExportView) 
 def test_that_saving_tells_which_text_is_meant(view: ExportView, qtbot: QtBot) -> None:
     view.files.tabs.setCurrentIndex(1)
     with qtbot.waitSignal(view.save_requested) as saved:
-        QTest.mouseClick(view.files.page(1).save_button, LEFT)
+        QTest.mouseClick(view.files.save_button, LEFT)
     assert saved.args == [COMPOSE]
     with qtbot.waitSignal(view.save_all_requested):
         QTest.mouseClick(view.files.all_button, LEFT)
@@ -195,6 +207,59 @@ def test_that_a_reason_that_is_cut_in_its_row_is_read_in_full_below(view: Export
     assert "ctx_per_slot_tok" in view.settings.detail.text(), "the row that is read stays"
 
 
+def test_that_what_was_changed_is_read_in_its_row_and_the_rest_has_one_line(
+    view: ExportView,
+) -> None:
+    table = view.settings.table
+    short = "It is told by two words that take more room than the column has in one line, as here."
+    rows = (
+        SettingFate("slots", "Slots", "4", "left out", WHY, is_changed=True),
+        SettingFate("top_k", "Top-k", "40", "translated", short, is_changed=True),
+        SettingFate("top_p", "Top-p", "0.9", "left out", WHY),
+    )
+    view.show_sheet(sheet(settings=rows))
+    QApplication.processEvents()
+    line = table.fontMetrics().lineSpacing()
+    heights = [table.rowHeight(row) for row in range(3)]
+    usual = table.verticalHeader().defaultSectionSize()
+    assert heights == [usual + 2 * line, usual + line, usual]
+    view.settings.search.setText("top-p")
+    assert table.rowHeight(0) == usual, "another row stands there now"
+
+
+def test_that_a_small_window_shows_the_command_and_what_becomes_of_the_settings(
+    view: ExportView,
+) -> None:
+    rows = tuple(
+        SettingFate(f"key_{number}", f"Setting {number}", "4", "said", f"--key-{number}", True)
+        for number in range(30)
+    )
+    long = ExportPart("Command", "llama-server \\\n  -c 4096" * 30, "", "c.sh", is_command=True)
+    view.resize(940, 658)
+    view.show_sheet(sheet(parts=(long,), settings=rows, notes=("A note. " * 30,)))
+    QApplication.processEvents()
+    table, text = view.settings.table, view.files.page(0).text
+    assert table.viewport().height() >= 7 * table.rowHeight(0)
+    assert text.viewport().height() >= 8 * text.fontMetrics().lineSpacing()
+    view.show_sheet(sheet(parts=(COMMAND,), settings=rows))
+    QApplication.processEvents()
+    assert table.viewport().height() >= 14 * table.rowHeight(0), "a short command takes little"
+    assert text.viewport().height() >= text.fontMetrics().lineSpacing()
+
+
+def test_that_sizes_that_a_person_chose_stay(view: ExportView) -> None:
+    view.resize(940, 700)
+    QApplication.processEvents()
+    split = view.findChild(QSplitter)
+    assert split is not None
+    split.setSizes((300, 200))
+    split.splitterMoved.emit(300, 1)
+    before = split.sizes()
+    view.show_sheet(sheet("llama-server", parts=(COMMAND,)))
+    QApplication.processEvents()
+    assert split.sizes() == before
+
+
 def test_that_no_column_is_lost_in_any_width(view: ExportView) -> None:
     table = view.settings.table
     for width in (900, 1440):
@@ -228,6 +293,7 @@ def test_that_settings_stand_below_in_a_narrow_view_and_beside_in_a_wide_one(
 def test_that_many_long_notes_leave_the_command_its_room(view: ExportView) -> None:
     view.resize(900, 700)
     view.show_sheet(sheet(notes=("A long note. " * 40,) * 8, refusals=("Refused.",)))
+    view.files.tabs.setCurrentIndex(1)
     QApplication.processEvents()
     assert view.files.height() > 180
     assert view.refusals_label.isVisible()
