@@ -22,6 +22,13 @@ from widgets.value_text import value_with_unit
 BUILT_IN, FOR_ALL, FOR_OTHERS = "Built in", "For all models", "For other models"
 _AS_NOW = "As set now"
 _ALIKE = "Both are the same."
+_IN_FORCE = "You have set all of it, and the engine runs it."
+_SET = "You have set all of it; it runs with the next model that you load."
+_NO_MODEL = "No model is loaded: switching changes what the next one is loaded with."
+_DROPPED = (
+    "The engine runs exactly this. What differs above is set and waits for Apply: switching drops "
+    "it, and costs nothing."
+)
 # A list of items wraps no cell of a table.
 _MOST_CHARACTERS = 60
 
@@ -191,17 +198,41 @@ def _total(
 ) -> str:
     """What going there costs.
 
-    From the settings as they stand it is what the engine runs that counts: switching applies all.
+    Args:
+        other: What the profile is compared with; None for the settings as they stand.
+        before: The settings of that.
+        after: Those of the profile.
+        running: What the engine runs; None without a model.
+        seconds: What changes took.
     """
-    start = before if other is not None else running
-    if start is None:
-        return "" if before != after else _ALIKE
-    cost = cost_of_change(start, msgspec.structs.replace(after, model_path=start.model_path))
+    if other is None:
+        return _total_from_now(before, after, running, seconds)
+    cost = _cost(before, after)
     if cost is None:
-        return _ALIKE if before == after else "The engine runs these settings already."
+        return _ALIKE
+    return f"Going from “{other.profile.name}” to it costs: {cost_words(cost, seconds(cost))}."
+
+
+def _total_from_now(
+    now: EngineConfig, after: EngineConfig, running: EngineConfig | None, seconds: Seconds
+) -> str:
+    """What switching does, told of what is set and of what the engine runs, which may differ.
+
+    Switching applies all, so it is what the engine runs that counts.
+    """
+    is_set = _cost(now, after) is None
+    if running is None:
+        return _SET if is_set else _NO_MODEL
+    cost = _cost(running, after)
+    if cost is None:
+        return _IN_FORCE if is_set else _DROPPED
     words = cost_words(cost, seconds(cost))
-    if other is not None:
-        return f"Going from “{other.profile.name}” to it costs: {words}."
-    if cost != cost_of_change(before, after):
-        words += ", counted from what the engine runs"
-    return f"Switching to it costs: {words}."
+    if is_set:
+        return f"You have set all of it, but the engine does not run it yet: Apply costs {words}."
+    if _cost(running, now) is None:
+        return f"Switching to it costs: {words}."
+    return f"Switching to it costs: {words}. It takes the place of what waits for Apply."
+
+
+def _cost(before: EngineConfig, after: EngineConfig) -> Applies | None:
+    return cost_of_change(before, msgspec.structs.replace(after, model_path=before.model_path))

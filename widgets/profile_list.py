@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 from resources.tokens import STEP_PX
 from widgets.plain_tip import plain_tip
 from widgets.profile_rows import ProfileRow
+from widgets.row_table import PADDING_PX, RIGHT
 
 _ID = Qt.ItemDataRole.UserRole
-_WIDTH_PX = 70 * STEP_PX
+_WIDTH_PX = 60 * STEP_PX
 
 
 class ProfileList(QTreeWidget):
@@ -43,8 +44,8 @@ class ProfileList(QTreeWidget):
             "Return switches, F2 renames, Delete deletes, Ctrl+Z takes that back."
         )
         self.setHeaderLabels(["Profile", "Cost"])
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        self.headerItem().setTextAlignment(1, right)
+        self.headerItem().setTextAlignment(1, RIGHT)
+        self.setStyleSheet(f"QTreeView::item {{ padding: {STEP_PX // 2}px {PADDING_PX}px; }}")
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
         self.setIndentation(3 * STEP_PX)
@@ -127,7 +128,7 @@ class ProfileList(QTreeWidget):
             filter(None, (row.name, "in use" if row.is_chosen else "", row.why_not or row.cost))
         )
         item.setData(0, Qt.ItemDataRole.AccessibleTextRole, said)
-        item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        item.setTextAlignment(1, RIGHT)
         tip = plain_tip("\n".join(filter(None, (row.name, row.why_not or row.tip))))
         item.setToolTip(0, tip)
         item.setToolTip(1, tip)

@@ -169,9 +169,10 @@ class ProfilesView(QDialog):
         header = table.horizontalHeader()
         header.setMinimumSectionSize(14 * STEP_PX)
         header.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        for column in (_SETTING, _BEFORE, _AFTER):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(_COST, QHeaderView.ResizeMode.ResizeToContents)
+        for column in range(table.columnCount()):
+            is_value = column in _VALUES
+            mode = QHeaderView.ResizeMode
+            header.setSectionResizeMode(column, mode.Stretch if is_value else mode.ResizeToContents)
         header.setSectionsClickable(False)
         return table
 

@@ -24,6 +24,8 @@ INSET_PX = 2 * STEP_PX
 """From the edge of a cell, or of a head, to its words."""
 # Qt leaves so much beside the words of a cell by itself, and nothing beside those of a head.
 _QT_BESIDE_PX = 3
+PADDING_PX = INSET_PX - _QT_BESIDE_PX
+"""What a stylesheet has to say beside a cell, so that its words are ``INSET_PX`` from its edge."""
 
 
 def set_up_rows(table: QTableView) -> None:

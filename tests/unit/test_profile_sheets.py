@@ -56,7 +56,9 @@ def test_that_without_a_model_nothing_costs_anything() -> None:
         has_others=False,
     )  # fmt: skip
     assert (row.cost, row.group) == ("", "For all models")
-    assert sheet_of(ALL, None, EngineConfig(), None, seconds).total == ""
+    assert sheet_of(ALL, None, EngineConfig(), None, seconds).total == (
+        "No model is loaded: switching changes what the next one is loaded with."
+    )
 
 
 def test_that_a_sheet_says_what_differs_from_now() -> None:
@@ -67,17 +69,53 @@ def test_that_a_sheet_says_what_differs_from_now() -> None:
         ("ctx_per_slot_tok", "8,192 tok", "4,096 tok", "new context"),
         ("slots", "4", "2", "new context"), ("top_k", "40", "7", "live"),
     ]  # fmt: skip
-    assert sheet.total == "Switching to it costs: new context 0.3\u202fs."
+    assert sheet.total.startswith("Switching to it costs: new context 0.3\u202fs. It takes")
 
 
-def test_that_a_switch_costs_what_lies_between_it_and_what_runs() -> None:
-    now = EngineConfig(model_path="/m.gguf", slots=2)
-    sheet = sheet_of(ALL, None, now, RUNNING, seconds)
-    assert sheet.total == "Switching to it costs: live, counted from what the engine runs."
-    same = sheet_of(ALL, None, EngineConfig(model_path="/m.gguf", top_k=7), RUNNING, seconds)
-    assert (same.settings, same.total) == (
-        (), "Switching to it costs: live, counted from what the engine runs.",
-    )  # fmt: skip
+RUNS_ALL, SET_ALL = EngineConfig(top_k=7), EngineConfig(top_k=7)
+OTHERWISE = EngineConfig(slots=2)
+CONTEXT_AND_LIVE = EngineConfig(slots=2, top_k=9)
+
+
+@pytest.mark.parametrize(
+    ("now", "running", "total"),
+    [
+        (SET_ALL, None, "You have set all of it; it runs with the next model that you load."),
+        (SET_ALL, RUNS_ALL, "You have set all of it, and the engine runs it."),
+        (
+            SET_ALL, OTHERWISE,
+            "You have set all of it, but the engine does not run it yet: Apply costs new context "
+            "0.3\u202fs.",
+        ),
+        (
+            OTHERWISE, RUNS_ALL,
+            "The engine runs exactly this. What differs above is set and waits for Apply: "
+            "switching drops it, and costs nothing.",
+        ),
+        (OTHERWISE, OTHERWISE, "Switching to it costs: new context 0.3\u202fs."),
+        (
+            OTHERWISE, EngineConfig(),
+            "Switching to it costs: live. It takes the place of what waits for Apply.",
+        ),
+        (
+            EngineConfig(), CONTEXT_AND_LIVE,
+            "Switching to it costs: new context 0.3\u202fs. It takes the place of what waits for "
+            "Apply.",
+        ),
+    ],
+)  # fmt: skip
+def test_that_what_is_set_and_what_runs_are_told_apart(
+    now: EngineConfig, running: EngineConfig | None, total: str
+) -> None:
+    sheet = sheet_of(ALL, None, now, running, seconds)
+    assert sheet.total == total
+    assert bool(sheet.settings) == (now != SET_ALL), "no table of differences beside that"
+
+
+def test_that_another_file_of_the_model_makes_no_difference() -> None:
+    now, running = (EngineConfig(model_path=path, top_k=7) for path in ("/m.gguf", "/n.gguf"))
+    sheet = sheet_of(ALL, None, now, running, seconds)
+    assert sheet.total == "You have set all of it, and the engine runs it."
 
 
 def test_that_two_profiles_are_compared_without_what_is_set_now() -> None:
@@ -87,21 +125,6 @@ def test_that_two_profiles_are_compared_without_what_is_set_now() -> None:
     assert [setting.key for setting in sheet.settings] == ["slots"]
     assert sheet.total == "Going from “All” to it costs: new context 0.3\u202fs."
     assert sheet_of(TWO, TWO, now, RUNNING, seconds).total == "Both are the same."
-
-
-@pytest.mark.parametrize(
-    ("running", "total"),
-    [(EngineConfig(top_k=7), "Both are the same."), (None, "Both are the same.")],
-)
-def test_that_where_nothing_is_to_be_done_it_is_said(
-    running: EngineConfig | None, total: str
-) -> None:
-    assert sheet_of(ALL, None, EngineConfig(top_k=7), running, seconds).total == total
-
-
-def test_that_what_the_engine_runs_already_is_said() -> None:
-    sheet = sheet_of(ALL, None, EngineConfig(slots=2), EngineConfig(top_k=7), seconds)
-    assert sheet.total == "The engine runs these settings already."
 
 
 def test_that_a_profile_says_whom_it_is_for_and_how_much_it_sets() -> None:
