@@ -6,7 +6,7 @@ Knows the shell; must not know any program's flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from app.importing.call import (
     MOST_CALLS,
@@ -17,21 +17,21 @@ from app.importing.call import (
     kept_env,
     once,
 )
-from app.importing.programs import is_call
+from app.importing.cmd_grammar import Event, Grammar, What
+from app.importing.cmd_lines import Lines, lines_of
+from app.importing.cmd_variables import LEFT_OVER, answer, has_given, put_in, worked_out
+from app.importing.open_values import OpenValues
 from app.importing.secret_words import value_without_secrets
 from app.importing.text_error import TextError
 from app.importing.windows_words import windows_words
 
 # A shell that starts a shell: texts that go deeper are made to, not written.
 _DEEPEST = 4
-_CONTINUED = re.compile(r"\^[^\S\n]*$")
-_COMMENT = re.compile(r"\s*@?(?:rem(?:\s|$)|::|:[A-Za-z_])", re.IGNORECASE)
-_VARIABLE = re.compile(r"%([^%^\n:=\s~][^%\n:=]{0,99})(?::[^%\n]{0,200})?%")
-_DELAYED = re.compile(r"!([A-Za-z_]\w{0,99})!")
-_LEFT_OVER = re.compile(
-    r"%~[a-z]{1,8}[0-9]|%[0-9*](?![0-9A-Za-z])|%[A-Za-z_]\w*%|![A-Za-z_]\w*!", re.IGNORECASE
-)
+_MOST_LINES = 5_000
+"""Lines that are read, those of called parts as often as they are called."""
 _SET = re.compile(r"set\s+(?![\s/])(.*)", re.IGNORECASE | re.DOTALL)
+_SET_NUMBER = re.compile(r"set\s+/a\s+(.*)", re.IGNORECASE | re.DOTALL)
+_FORMULA = re.compile(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(.*)", re.DOTALL)
 _SETX = re.compile(r"setx\s+(?:/m\s+)?(\w+)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _START = re.compile(r'start(?:\s+"[^"]*")?(.*)', re.IGNORECASE | re.DOTALL)
 _START_FLAG = re.compile(
@@ -42,25 +42,31 @@ _SHELL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GOING = re.compile(r"(?:cd|chdir|pushd)(?:\s+/d)?\s+(.*)", re.IGNORECASE | re.DOTALL)
-_CONDITION = re.compile(r"(?:if|for|else)\b", re.IGNORECASE)
+_CALL = re.compile(r"call\s+", re.IGNORECASE)
+_CALLED = re.compile(r"\bcall\s+:([A-Za-z_][\w.-]*)", re.IGNORECASE)
+_LABEL = re.compile(r":([A-Za-z_][\w.-]*)(.*)", re.DOTALL)
+_RETURN = re.compile(r"\s*@?(?:exit\s+/b\b|goto\s*:?eof\b|exit\s*$)", re.IGNORECASE)
 _OWN = re.compile(
     r"(?:echo|title|pause|setlocal|endlocal|popd|goto|exit|cls|chcp|mode|color|timeout|ver|dir|"
-    r"copy|xcopy|del|mkdir|md|set|prompt|taskkill|where|type|choice|cd|pushd|chdir)(?:[.:\s(]|$)",
+    r"copy|xcopy|del|mkdir|md|set|prompt|taskkill|where|type|choice|cd|pushd|chdir|rem|ping|"
+    r"findstr|find|tasklist|ren|move|erase|rmdir|rd|shift|vol|path|sleep)(?:[.:\s(,;/]|$)",
     re.IGNORECASE,
 )
-_PLACEHOLDER = re.compile(r"<[A-Za-z_][\w .:/|-]{0,60}>(?=[\s\"'./:]|$)")
-_TARGET = re.compile(r'>?&?\s*(?:"[^"]*"|[^\s&|<>]+)')
-_LATE_MARK = (
-    "broken_continuation: a blank stands behind the ^ that continues a line, so that cmd.exe ends "
-    "the command there; the next line is read as part of it"
-)
-_MISSING_MARK = (
-    "broken_continuation: lines that begin with a flag are read as part of the command before "
-    "them, though no ^ continues it"
-)
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
+_LATE_VALUE = (
+    "late_variable: cmd.exe puts {name} in when it reads the line or the whole block in brackets, "
+    "before set changes it in there; it is read as meant, write it with ! and enable delayed "
+    "expansion"
+)
+_GIVEN = (
+    "What the script is called with is not in the text; its conditions are read as if it is called "
+    "with nothing."
+)
+# A program in the folder of the batch file: the folder ends in a backslash, which is not written.
+_OWN_FOLDER = re.compile(r"\A\"?(?:%~d?p0|%[A-Za-z_]\w*%)(?=[\w.-])", re.IGNORECASE)
 _SHOWN_CHARACTERS = 80
 _LONGEST_CHARACTERS = 100_000
+_PERCENT = re.compile(r"%([^%\n:=\s~*]{1,100})(?::[^%\n]{1,200})?%")
 
 
 def read_script(text: str) -> Script:
@@ -69,92 +75,133 @@ def read_script(text: str) -> Script:
     Raises:
         TextError: If its variables multiply without bounds.
     """
-    reading = _Reading(delayed="enabledelayedexpansion" in text.lower())
-    for line in reading.lines(text):
-        reading.take_line(line)
+    reading = _Reading(lines_of(text))
+    reading.read()
     return reading.script()
 
 
 class _Reading:
-    def __init__(self, *, delayed: bool) -> None:
-        self._is_delayed = delayed
-        # By names in capitals, since cmd.exe does not tell them apart: name as set, value.
-        self._variables: dict[str, tuple[str, str]] = {}
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        # By names in capitals, since cmd.exe does not tell them apart: names as set, and values.
+        self._names: dict[str, str] = {}
+        self._values: dict[str, tuple[str, ...]] = {}
+        self._open = OpenValues(self._values, self._written, lambda text: windows_words(text)[0])
         self._used: set[str] = set()
         self._calls: list[Call] = []
-        self._problems: list[str] = []
+        self._problems = lines.problems
+        self._late: list[str] = []
+        self._fresh: set[str] = set()
+        self._asks_given = False
         self._folder = ""
+        self._given: tuple[str, ...] | None = None
+        self._lines_left = _MOST_LINES
 
-    # --- lines ------------------------------------------------------------------------------
-
-    def lines(self, text: str) -> Iterator[str]:
-        """The lines of ``text``, those that go on in the next joined."""
-        whole: list[str] = []
-        is_open = False
-        for written in text.split("\n"):
-            line = written
-            if not is_open and _COMMENT.match(line):
+    def read(self) -> None:
+        """All of the text; parts that are called are read where they are called."""
+        lines, labels = self._lines.lines, self._lines.labels
+        named = {name.lower() for line in lines for name in _CALLED.findall(line)}
+        called = {at: self._end_of(at) for name, at in labels.items() if name in named}
+        at, grammar = 0, Grammar()
+        while at < len(lines):
+            if at in called:
+                at = called[at]
                 continue
-            begins_with_flag = re.match(r"\s*--?[A-Za-z]", line) is not None
-            if whole and not is_open and not begins_with_flag:
-                yield "".join(whole)
-                whole = []
-            if whole and not is_open and not re.match(r"\s*--?[A-Za-z]", whole[0]):
-                self._problems.append(_MISSING_MARK)
-            continued = _CONTINUED.search(line)
-            is_open = continued is not None and _is_mark(line, continued.start())
-            if continued and is_open:
-                if continued.group() != "^":
-                    self._problems.append(_LATE_MARK)
-                line = f"{line[: continued.start()]} "
-            elif line.strip():
-                line = f"{line} "
-            if line.strip() or whole:
-                whole.append(line)
-        if whole:
-            yield "".join(whole)
+            self._take_line(lines[at], grammar, 0)
+            at += 1
+        self._take(grammar.end(), 0)
+        self._open.end()
 
-    def take_line(self, line: str, depth: int = 0) -> None:
-        """One line, as many commands as it holds."""
-        for command in _commands(self._put_in(line)):
-            self._take(_without_brackets(command.strip().lstrip("@")), depth)
+    def _end_of(self, begin: int) -> int:
+        """The number of the line behind a called part, behind that with which it returns."""
+        lines = self._lines.lines
+        ends = (at + 1 for at in range(begin, len(lines)) if _RETURN.match(lines[at]))
+        return max(begin + 1, next(ends, len(lines)))
 
-    def _put_in(self, line: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            known = self._variables.get(match.group(1).upper())
+    def _take_line(self, line: str, grammar: Grammar, depth: int) -> None:
+        self._lines_left -= 1
+        if self._lines_left >= 0:
+            self._take(grammar.read(line), depth)
+
+    def _take(self, events: Iterable[Event], depth: int) -> None:
+        for event in events:
+            match event.what:
+                case What.COMMAND:
+                    self._command(event.text, depth)
+                case What.CONDITION:
+                    self._condition(event.text)
+                case What.LOOP | What.OTHERWISE:
+                    self._open.enter(None)  # what is done several times, or not at all
+                case What.ELSE:
+                    self._open.next_branch(True)
+                case What.LEAVE:
+                    self._open.leave()
+                case What.READ:
+                    self._fresh.clear()
+
+    def _condition(self, question: str) -> None:
+        used = [name.upper() for name in _PERCENT.findall(question)]
+        given = [value for name in used for value in self._values.get(name, ())]
+        self._asks_given |= any(map(has_given, [question, *given]))
+        self._used |= {self._names[name] for name in used if name in self._names}
+        self._open.enter(answer(question, self._value))
+
+    # --- variables ----------------------------------------------------------------------------
+
+    def _written(self, name: str) -> str:
+        return f"%{self._names.get(name, name)}%"
+
+    def _value(self, name: str) -> str | None:
+        values = self._values.get(name.upper())
+        return values[0] if values else None
+
+    def _put_in(self, command: str) -> str:
+        def value(name: str) -> str | None:
+            known = self._values.get(name.upper())
             if known is None:
-                return match.group()
-            self._used.add(known[0])
-            return value_without_secrets(*known)
+                return None
+            self._used.add(self._names[name.upper()])
+            return value_without_secrets(self._names[name.upper()], known[0])
 
-        length = len(line)
-        line = _VARIABLE.sub(value, line)
-        if self._is_delayed:
-            line = _DELAYED.sub(value, line)
-        if len(line) > _LONGEST_CHARACTERS and len(line) > length:
+        late = [name for name in _PERCENT.findall(command) if name.upper() in self._fresh]
+        self._late = [_LATE_VALUE.format(name=f"%{name}%") for name in late]
+        text = put_in(command, value, self._given, is_batch=self._lines.is_batch)
+        if len(text) > _LONGEST_CHARACTERS and len(text) > len(command):
             raise TextError(
                 f"The variables of this text make lines of more than {_LONGEST_CHARACTERS:,} "
                 "characters, which no command has. Paste the command alone."
             )
-        return line
+        return text
 
-    # --- commands ---------------------------------------------------------------------------
+    def _set_variable(self, name: str, value: str) -> None:
+        key = name.upper()
+        self._open.assigned(key)
+        self._names[key] = name
+        self._fresh.add(key)
+        self._values[key] = (value,)
 
-    def _take(self, command: str, depth: int) -> None:
+    # --- commands -----------------------------------------------------------------------------
+
+    def _command(self, written: str, depth: int) -> None:
+        command = self._put_in(written)
         shell = _SHELL.match(command)
         setx = _SETX.match(command)
+        number = _SET_NUMBER.match(command)
         setting = _SET.match(command)
         going = _GOING.match(command)
+        call = _CALL.match(command)
         if setx:
-            self._variables[setx.group(1).upper()] = (setx.group(1), _unquoted(setx.group(2)))
+            self._set_variable(setx.group(1), _unquoted(setx.group(2)))
+        elif number:
+            self._set_number(number.group(1))
         elif setting:
             self._set(setting.group(1))
         elif going:
             self._folder = going.group(1).strip().strip('"')
         elif re.match(r"start\s", command, re.IGNORECASE) and depth < _DEEPEST:
             self._start(command, depth)
-        elif re.match(r"call\s", command, re.IGNORECASE) and depth < _DEEPEST:
-            self._take(command[4:].strip(), depth + 1)
+        elif call and depth < _DEEPEST:
+            self._called(command[call.end() :].strip(), depth)
         elif shell and depth < _DEEPEST:
             self._shell(shell.group(1).strip(), depth)
         elif not _OWN.match(command):
@@ -172,7 +219,41 @@ class _Reading:
                 f"misspelt_variable: a blank before “=” makes another variable, “{name}”; "
                 f"{name.strip()} stays unset"
             )
-        self._variables[name.upper()] = (name, value)
+        if value:
+            self._set_variable(name, value)
+        else:
+            self._unset(name)
+
+    def _set_number(self, text: str) -> None:
+        """``set /a NAME=formula, NAME=formula``."""
+        for part in text.strip().strip('"').split(","):
+            match = _FORMULA.match(part.strip())
+            if match is None:
+                continue
+            name, sign, formula = match.groups()
+            found = worked_out(f"{name}{sign}({formula})" if sign else formula, self._value)
+            if found is None:
+                self._unset(name)
+            else:
+                self._set_variable(name, str(found))
+
+    def _unset(self, name: str) -> None:
+        self._open.assigned(name.upper())
+        self._values.pop(name.upper(), None)
+
+    def _called(self, command: str, depth: int) -> None:
+        """``call program …``, or a part of this text by its label."""
+        label = _LABEL.match(command)
+        begin = self._lines.labels.get(label.group(1).lower()) if label else None
+        if label is None:
+            self._command(command, depth + 1)
+        elif begin is not None:
+            before, self._given = self._given, tuple(windows_words(label.group(2))[0])
+            grammar = Grammar()
+            for line in self._lines.lines[begin : self._end_of(begin)]:
+                self._take_line(line, grammar, depth + 1)
+            self._take(grammar.end(), depth + 1)
+            self._given = before
 
     def _start(self, command: str, depth: int) -> None:
         match = _START.match(command)
@@ -183,82 +264,52 @@ class _Reading:
             rest = rest[flag.end() :]
             flag = _START_FLAG.match(rest)
         if rest.strip():
-            self._take(rest.strip(), depth + 1)
+            self._command(rest.strip(), depth + 1)
 
     def _shell(self, text: str, depth: int) -> None:
         """``cmd /k "…"``: one pair of quotes around the whole is not the command's."""
         if len(text) > 1 and text.startswith('"') and text.endswith('"'):
             text = text[1:-1]
-        for command in _commands(text):
-            self._take(command.strip(), depth + 1)
+        grammar = Grammar()
+        self._take([*grammar.read(text), *grammar.end()], depth + 1)
 
     def _call(self, command: str) -> None:
-        words, problems = windows_words(command)
-        if _CONDITION.match(command):
-            at = next((at for at in range(len(words)) if is_call(words[at:])), len(words))
-            words = words[at:]
-        if not words or words == [")"] or len(self._calls) >= MOST_CALLS:
+        words, problems = windows_words(_OWN_FOLDER.sub(r"\g<0>\\", command))
+        self._asks_given |= "%*" in words
+        words = [word for word in words if word != "%*"]
+        if not words or len(self._calls) >= MOST_CALLS:
             return
-        left_over = once(found for word in words for found in _LEFT_OVER.findall(word))
-        problems += [f"unresolved_variable: {name} has no value in this text" for name in left_over]
-        problems += home_problems(words)
+        left_over = once(found for word in words for found in LEFT_OVER.findall(word))
+        conditional = self._open.about(words)
+        problems += [
+            f"unresolved_variable: {name} {_why_open(name)}"
+            for name in left_over
+            if not any(f" {name} is " in problem for problem in conditional)
+        ]
+        problems += [*conditional, *self._late, *home_problems(words)]
         if self._folder and any(map(is_relative_file, words)):
             problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
-        env = kept_env(dict(self._variables.values()), self._used)
-        self._calls.append(Call(tuple(words), env, "", self._folder, tuple(problems)))
+        notes = (_GIVEN,) if self._asks_given else ()
+        self._calls.append(
+            Call(tuple(words), self._env(), "", self._folder, tuple(problems), notes)
+        )
+
+    def _env(self) -> dict[str, str]:
+        env = {self._names[key]: values[0] for key, values in self._values.items()}
+        return kept_env(env, self._used)
 
     def script(self) -> Script:
         """All that was read."""
-        env = kept_env(dict(self._variables.values()), self._used)
-        return Script(tuple(self._calls), env, once(self._problems))
+        return Script(tuple(self._calls), self._env(), once(self._problems))
 
 
-def _without_brackets(command: str) -> str:
-    """``(program …)`` of a block as the command in it."""
-    bare = command.lstrip("( \t")
-    return bare.removesuffix(")").strip() if bare != command else command
-
-
-def _is_mark(line: str, at: int) -> bool:
-    """Whether the ``^`` at a place is no plain character: others before it pair up."""
-    before = line[:at]
-    return (len(before) - len(before.rstrip("^"))) % 2 == 0
-
-
-def _commands(line: str) -> list[str]:
-    """The commands of a line, each without its marks ``^`` and without redirections."""
-    found: list[str] = []
-    parts: list[str] = []
-    at, is_in_quotes = 0, False
-    while at < len(line):
-        character = line[at]
-        if character == '"':
-            is_in_quotes = not is_in_quotes
-        if is_in_quotes or character not in "^&|<>":
-            parts.append(character)
-            at += 1
-        elif character == "^":
-            parts.append(line[at + 1 : at + 2])
-            at += 2
-        elif character in "&|":
-            found.append("".join(parts))
-            parts = []
-            at += 1
-        else:
-            at = _redirect(line, at, parts)
-    return [*found, "".join(parts)]
-
-
-def _redirect(line: str, at: int, parts: list[str]) -> int:
-    """Leaves a redirection out, or keeps a placeholder in angle brackets; the place behind it."""
-    placeholder = _PLACEHOLDER.match(line, at)
-    if placeholder:
-        parts.append(placeholder.group())
-        return placeholder.end()
-    if parts and parts[-1].isdigit() and (len(parts) < 2 or parts[-2].isspace()):
-        parts.pop()
-    target = _TARGET.match(line, at + 1)
-    return target.end() if target else at + 1
+def _why_open(name: str) -> str:
+    """Why nobody knows the value of what is written ``name``, behind it in a sentence."""
+    if name.startswith("%%"):
+        return "is another one in each round of the loop"
+    if name.lower() == "%~dp0":
+        return "is the folder of the batch file, which is not in this text"
+    return "has no value in this text"
 
 
 def _unquoted(text: str) -> str:

@@ -111,6 +111,9 @@ _WINDOWS_MARKS = (
 _SINGLE_QUOTED = re.compile(r"(?:^|[\s=])'([^'\n]*)'", _M)
 _CALLED_WITH_SLASH = re.compile(r"^[ \t]*\.{1,2}/\S+\.exe\b", _M)
 _STRONG = 3
+_SCRIPT_BEGINS = re.compile(
+    r"\s*(?:#!|@?echo\s+off\s*$|<#|param\s*\(|\[CmdletBinding)", re.IGNORECASE | re.MULTILINE
+)
 
 
 def kind_of(text: str, hint: str = "") -> Kind:
@@ -163,6 +166,13 @@ def shell_of(text: str, hint: str = "") -> str:
     if windows > 0 and posix < _STRONG:
         return _by_windows(text)
     return "posix"
+
+
+def is_script(text: str, hint: str = "") -> bool:
+    """Whether a text is a script, whose every line a shell reads, by its name or its first line."""
+    name = base_name(hint).lower()
+    is_named = name.rpartition(".")[2] in _SHELLS and "." in name
+    return is_named or _SCRIPT_BEGINS.match(text) is not None
 
 
 def _by_windows(text: str) -> str:

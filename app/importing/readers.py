@@ -17,7 +17,7 @@ from app.importing.dockerfile_reader import read_dockerfile
 from app.importing.env_reader import read_env
 from app.importing.invocation import Invocation
 from app.importing.json_reader import read_json
-from app.importing.kinds import Kind, kind_of, shell_of
+from app.importing.kinds import Kind, is_script, kind_of, shell_of
 from app.importing.modelfile_reader import read_modelfile
 from app.importing.name_sets import names
 from app.importing.pasted_text import Block, blocks_of, plain
@@ -107,7 +107,7 @@ def _engine_calls(block: Block, depth: int) -> list[Invocation]:
 
 
 def _read_shell(block: Block, depth: int) -> list[Invocation]:
-    commands = commands_in(block.text)
+    commands = commands_in(block.text, is_script=is_script(block.text, block.hint))
     shell = commands.shell or shell_of(commands.text, block.hint)
     script = _SHELLS[shell](commands.text)
     found = [each for call in all_of(script, shell) for each in _or_request(call)]
@@ -170,7 +170,16 @@ def _chosen(found: list[Invocation]) -> tuple[Invocation, ...]:
         engines = [each for each in found if _may_be_engine(each)]
     if not engines:
         engines = [each for each in found if not each.program and each.env]
-    return tuple(engines[:_MOST_FOUND])
+    return tuple(_each_once(engines[:_MOST_FOUND]))
+
+
+def _each_once(found: list[Invocation]) -> list[Invocation]:
+    """Commands without those that were read before, word for word, as both sides of a condition."""
+    kept: dict[tuple[object, ...], Invocation] = {}
+    for each in found:
+        env, values = tuple(each.env.items()), tuple(each.values.items())
+        kept.setdefault((each.program, each.words, env, values, each.title, each.image), each)
+    return list(kept.values())
 
 
 def _calls_engine(invocation: Invocation) -> bool:

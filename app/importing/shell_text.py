@@ -47,7 +47,8 @@ _ANY_SCRIPT = re.compile(
     r"pause|exit|goto|cls|chcp|timeout|alias|source|export|unset|ulimit|sleep|then|else|elif|fi|do|"
     r"done|case|esac|while|until|trap|shift|return|exec|eval|function|printf|mkdir|git|cmake|make|"
     r"pip3?|uv|apt(?:-get)?|brew|winget|curl|wget|cat|tee|cp|mv|rm|ls|chmod|ln|kill|pkill|wait|"
-    r"huggingface-cli|hf|cmd|powershell|pwsh|wsl|bash|sh|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl)(?:\s|$|:\w*$)"
+    r"huggingface-cli|hf|cmd|powershell|pwsh|wsl|bash|sh|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl|"
+    r"nssm|schtasks|sc|taskkill|tasklist|ping|netsh|choco|winget|wt|nvidia-smi)(?:\s|$|:\w*$)"
     r"|[)}\]({&.\"'$:@<]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
     re.IGNORECASE,
 )
@@ -78,14 +79,20 @@ class ShellText:
     notes: tuple[str, ...] = ()
 
 
-def commands_in(text: str) -> ShellText:
-    """The commands that stand in ``text``."""
+def commands_in(text: str, *, is_script: bool = False) -> ShellText:
+    """The commands that stand in ``text``.
+
+    Args:
+        text: A script, or a posting or log with commands in it.
+        is_script: Whether it is the former, in which no line is a sentence.
+    """
     logged = command_in_log(text)
     if logged:
         return ShellText(logged, "posix", (LOG,))
     bare, shell, prompts = _without_prompts(text.split("\n"))
     problems, notes = _told(prompts)
-    if _HERE_DOCUMENT.search(text) or not _has_sentences(bare):
+    is_script = is_script or _HERE_DOCUMENT.search(text) is not None
+    if is_script or not _has_sentences(bare):
         return ShellText("\n".join(bare), shell, problems, notes)
     kept, more = _commands_only(bare)
     if not kept:

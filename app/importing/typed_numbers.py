@@ -11,7 +11,11 @@ from collections.abc import Mapping
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 _SUFFIXED = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([A-Za-z]{1,2})")
-_VARIABLE = re.compile(r"\$\{?\w.*|%\w+%|\{\{.*\}\}|\$env:\w+", re.DOTALL)
+_VARIABLE = re.compile(
+    r"\$[{(]?\w.*|%[A-Za-z_][\w()]*%.*|%~\w*[0-9].*|%[0-9*]|%%~?[A-Za-z].*|![A-Za-z_]\w*!.*"
+    r"|\{\{.*\}\}",
+    re.DOTALL,
+)
 _PLACEHOLDER = re.compile(
     r"<[^<>]*>|\[[^\[\]]*\]|\{[\w \-]*\}|[xX]{1,4}|[nN]|\.{2,3}|…|\?+|YOUR[_ -].*", re.IGNORECASE
 )

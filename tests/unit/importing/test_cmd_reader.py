@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from app.importing.cmd_reader import read_script
 from app.importing.invocation import Invocation
@@ -98,6 +99,114 @@ def test_that_json_in_doubled_quotes_is_one_word() -> None:
     assert one('llama-server --j "{""a"": false}" --k "{\\"b\\": 1}"').words == (
         "--j", '{"a": false}', "--k", '{"b": 1}',
     )  # fmt: skip
+
+
+MENU = """@echo off
+setlocal EnableDelayedExpansion
+set "ROOT=%~dp0"
+set NGL=99
+if exist "D:\\big.gguf" (
+    set "MODEL=D:\\big.gguf"
+) else (
+    echo not there ^(yet^)
+    set "MODEL=%ROOT%models\\small.gguf"
+)
+if "%CTX%"=="" set CTX=32768
+if /i "%~1"=="cpu" (set NGL=0& set KV=f16) else if "%~1"=="" (set KV=q8_0) else set KV=q4_0
+set /a THREADS=16/2-1, NP=2
+"%ROOT%llama-server.exe" ^
+  -m "!MODEL!" ^
+  -c %CTX% -ngl %NGL% -ctk %KV% -t %THREADS% -np !NP! %*
+pause
+"""
+
+
+def test_that_conditions_decide_where_the_text_says_what_holds() -> None:
+    found = one(MENU)
+    assert found.program == "llama-server.exe"
+    assert found.words[2:] == (
+        "-c", "32768", "-ngl", "99", "-ctk", "q8_0", "-t", "7", "-np", "2",
+    )  # fmt: skip
+    assert found.words[1] == "%MODEL%"
+    assert any("“D:\\big.gguf” or “%~dp0models\\small.gguf”" in each for each in found.problems)
+    assert any("called with nothing" in note for note in found.notes)
+    assert not found.env
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("set F=D:\\m\\a.gguf\nllama-server -m %F:~0,2%\\b.gguf", ("-m", "D:\\b.gguf")),
+        ("set F=abcdef\nllama-server -a %F:~-3%", ("-a", "def")),
+        ("set F=abcdef\nllama-server -a %F:~1,-2%", ("-a", "bcd")),
+        ("set F=q4-q4\nllama-server -a %F:Q4=q8%", ("-a", "q8-q8")),
+        ("set F=x-q4\nllama-server -a %F:*-=%", ("-a", "q4")),
+        ("@echo off\nllama-server -a 100%%", ("-a", "100%")),
+        ("llama-server -a 100%%", ("-a", "100%%")),
+        ("set A=1\nset A=\nif not defined A set A=2\nllama-server -np %A%", ("-np", "2")),
+        ("set A=8\nif %A% GTR 4 (set B=1) else (set B=2)\nllama-server -np %B%", ("-np", "1")),
+        ("set A=8\nif %A%==8 set B=3\nllama-server -np %B%", ("-np", "3")),
+        ("if 1==1 (if 2==3 (set B=1) else (set B=2))\nllama-server -np %B%", ("-np", "2")),
+        ("set A=B C\nllama-server -a \"%A%\" & rem words", ("-a", "B C")),
+        ("@echo off\ncall :go D:\\a.gguf 7\ngoto :eof\n:go\nllama-server -m %~1 -np %2\nexit /b",
+         ("-m", "D:\\a.gguf", "-np", "7")),
+        ("llama-server -m a.gguf ^\n  :: more\n  -np 2", ("-m", "a.gguf", "-np", "2")),
+        ("if 1==2 (\n set A=1\n)\nelse (\n set A=2\n)\nllama-server -np %A%", ("-np", "2")),
+    ],
+)  # fmt: skip
+def test_that_variables_are_put_in_as_cmd_does(text: str, words: tuple[str, ...]) -> None:
+    assert one(text).words == words
+
+
+def test_that_words_of_a_condition_are_read_and_told() -> None:
+    found = one(
+        "set O=-m a.gguf\nif exist b.gguf set O=%O% --mmproj b.gguf\nllama-server %O% -np 1"
+    )
+    assert found.words == ("-m", "a.gguf", "--mmproj", "b.gguf", "-np", "1")
+    assert codes(found) == {"conditional_words"}
+
+
+def test_that_both_sides_of_a_condition_can_be_chosen_once() -> None:
+    text = 'if "%D%"=="1" (\n llama-server -m a.gguf\n) else (\n {} -m a.gguf > log.txt\n)'
+    assert len(read(text.format("llama-server"), "x.bat")) == 1
+    assert [each.program for each in read(text.format("llama-cli"), "x.bat")] == [
+        "llama-server", "llama-cli",
+    ]  # fmt: skip
+
+
+def test_that_a_value_set_in_the_same_block_is_read_as_meant_and_told() -> None:
+    found = one("if exist a.gguf (\n  set C=4096\n  llama-server -c %C%\n)")
+    assert found.words == ("-c", "4096")
+    assert codes(found) == {"late_variable"}
+    assert not one("if exist a.gguf (\n  set C=4096\n  llama-server -c !C!\n)").problems
+
+
+def test_that_each_call_of_a_part_is_a_command() -> None:
+    text = (
+        "@echo off\ncall :go a 1\ncall :go b 2\ngoto :eof\n:go\nllama-server -m %1.gguf -np %2\n"
+        "exit /b 0"
+    )
+    assert [each.words for each in read(text, "x.bat")] == [
+        ("-m", "a.gguf", "-np", "1"),
+        ("-m", "b.gguf", "-np", "2"),
+    ]
+
+
+def test_that_the_variable_of_a_loop_is_open() -> None:
+    found = one("for %%M in (D:\\m\\*.gguf) do llama-bench -m %%M -p 512")
+    assert found.words == ("-m", "%%M", "-p", "512")
+    assert codes(found) == {"unresolved_variable"}
+
+
+@given(st.text(alphabet='if(%!^&|)=" elsabfort:@\n~/1', max_size=200))
+def test_that_no_text_breaks_the_reader(text: str) -> None:
+    for call in read_script(text).calls:
+        assert all(isinstance(word, str) for word in call.words)
+
+
+def test_that_parts_that_call_themselves_end() -> None:
+    text = "@echo off\n:go\nllama-server -m a.gguf\ncall :go\ncall :go\ncall :go\n"
+    assert read(f"call :go\n{text}", "x.bat")
 
 
 @given(windows_words)
