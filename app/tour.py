@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from app.tour_day import DayTour
 from app.tour_desk import DeskTour
 from app.tour_experiments import ExperimentsTour
+from app.tour_files import FilesTour
 from app.tour_live import LiveTour
 from app.window import Window
 from engine_bridge.engine_state import DeathReason
@@ -43,7 +44,7 @@ class Tour(QObject):
         self._out = out
         self._steps = [
             *DeskTour(window, model).steps(), *DayTour(window).steps(), *LiveTour(window).steps(),
-            *ExperimentsTour(window).steps(),
+            *ExperimentsTour(window).steps(), *FilesTour(window).steps(),
         ]  # fmt: skip
         self._index = -1
         self._deadline_s = 0.0

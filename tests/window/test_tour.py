@@ -27,6 +27,7 @@ def test_that_the_tour_shows_every_step_on_the_demo_model(tmp_path: Path) -> Non
         "10-actions.png", "11-models.png", "12-template.png", "13-log.png", "14-details.png",
         "15-ghosts.png", "16-limits.png", "17-ceiling.png", "18-room.png", "19-table.png",
         "20-advisor.png", "21-keys.png", "22-experiment.png", "23-measuring.png", "24-result.png",
+        "25-export.png", "26-import.png", "27-profiles.png", "28-hub.png",
     ]  # fmt: skip
 
 
