@@ -27,7 +27,7 @@ from app.experiments_wiring import ExperimentsWiring
 from app.last_folder import PROGRAMS
 from app.try_request import Order, TryRequest
 from app.try_sheets import try_sheet
-from app.try_words import memory_offer, work_choices, works_for
+from app.try_words import NO_PROGRAM, WAYS_TO_GET, memory_offer, work_choices, works_for
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from resources.tokens import STEP_PX
@@ -39,11 +39,12 @@ _SHARE = 0.94
 # Often enough to follow a log, seldom enough for a server that says much.
 _LOG_MS = 100
 _ORDERS = (Order.TURNS, Order.AFTER, Order.ALONE)
-_NO_PROGRAM = "No llama-server and no llama is on this machine's PATH. Choose the program."
+_CHOOSE = "Choose the program first."
 _NO_MODEL = "No model is loaded. Choose one first."
 _BUSY = "An experiment is under way. Cancel it first, or wait for its end."
 _CHANGING = "The engine is being changed; wait until that is done."
 _LOOKING = "Looking for the program…"
+_WAIT = "Wait until the program is found."
 _NO_WORK = "The context of a slot is too short for any work. Raise it first."
 
 
@@ -137,7 +138,7 @@ class TryWiring(QObject):
         if refusals:
             return refusals[0]
         if self._program is None:
-            return _LOOKING if self._is_looking else _NO_PROGRAM
+            return _WAIT if self._is_looking else _CHOOSE
         return "" if self._works else _NO_WORK
 
     def refresh(self) -> None:
@@ -146,7 +147,8 @@ class TryWiring(QObject):
             return  # what is under way is what is shown
         self._refresh_works()
         path = "" if self._program is None else self._program.path
-        self.view.form.set_program(path, _LOOKING if self._is_looking else _NO_PROGRAM)
+        self.view.form.set_program(path, _LOOKING if self._is_looking else NO_PROGRAM)
+        self.view.set_help("" if path or self._is_looking else WAYS_TO_GET)
         is_united = self._program is not None and len(self._program.words) > 1
         self.view.set_line(self._command.exported(UNITED if is_united else TRIED).text)
         self._refresh_memory()

@@ -17,6 +17,20 @@ from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from widgets.try_sheet import TryWork
 
+NO_PROGRAM = "Neither llama-server nor llama is on this machine's PATH."
+WAYS_TO_GET = "\n".join(
+    (
+        "To try the line, llama.cpp's own server is needed. Three ways to get it:",
+        "1. Ready-made: the releases of ggml-org/llama.cpp on GitHub have archives for Windows, "
+        "macOS and Linux. Unpack one, and choose the llama-server in it.",
+        "2. A package manager: llama.cpp is the package's name in Homebrew, MacPorts and winget, "
+        "llama-cpp in Nix.",
+        "3. A build of your own: CMake in llama.cpp's source puts llama-server into build/bin.",
+        "TuneDeck takes the program that was chosen here last, else llama-server of PATH, else "
+        "llama, and looks again whenever this view is opened. It downloads and installs nothing.",
+    )
+)
+"""What a person can do who has no such program; no address, since those change."""
 SHORT = "short"
 _HOST = "CPU"
 _WORKER = "RPC"
@@ -37,7 +51,7 @@ _SHORTER_WORK = Workload(
 )
 _UNKNOWN = "How much memory the server takes is not known before a model is loaded."
 _INSTEAD = (
-    "One after the other needs less: the desk's engine gives its memory back while the server "
+    "One after the other needs less: TuneDeck's engine gives its memory back while the server "
     "runs, and your model is loaded again after that."
 )
 
@@ -81,7 +95,7 @@ def memory_offer(
         needs.append(("GPU memory", boards, _free(gpus)))
     parts = [f"{bytes_text(needed)} of {name}" for name, needed, _ in needs]
     free = " and ".join(f"{bytes_text(room)} of {name}" for name, _, room in needs)
-    sentence = f"Beside the desk's engine the server takes about {' and '.join(parts)}"
+    sentence = f"Beside TuneDeck's engine the server takes about {' and '.join(parts)}"
     if all(needed <= room for _, needed, room in needs):
         return MemoryOffer(f"{sentence}; {free} are free.")
     return MemoryOffer(f"{sentence}, and only {free} are free. {_INSTEAD}", is_short=True)

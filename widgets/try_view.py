@@ -54,6 +54,7 @@ class TryView(QWidget):
         self._is_under_way = self._is_stopping = False
         self._why_not = ""
         self._said = ("", False)
+        self._help, self._has_sheet = "", False
         self.form = TryForm(self)
         self.line = QPlainTextEdit(self)
         self.line.setReadOnly(True)
@@ -74,6 +75,7 @@ class TryView(QWidget):
         self.headline_label = sentence_label("heading", self)
         self.table = TryTable(self)
         self.sentences_label = sentence_label("muted", self)
+        self.sentences_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.log = ServerLog(self)
         self._results = ReadingArea(
             "What was measured", self.headline_label, self.table, self.sentences_label, parent=self
@@ -128,8 +130,16 @@ class TryView(QWidget):
         self.table.show_rows(
             () if sheet is None else sheet.rows, has_own=sheet is None or sheet.has_own
         )
-        self.sentences_label.setText(_EMPTY if sheet is None else "\n".join(sheet.sentences))
+        self._has_sheet = sheet is not None
+        words = (self._help or _EMPTY) if sheet is None else "\n".join(sheet.sentences)
+        self.sentences_label.setText(words)
         self.show_button.setVisible(sheet is not None)
+
+    def set_help(self, words: str) -> None:
+        """Say ``words`` in the place of what will be measured; empty where nothing is missing."""
+        self._help = words
+        if not self._has_sheet and not self._is_under_way:
+            self.sentences_label.setText(words or _EMPTY)
 
     @property
     def is_under_way(self) -> bool:

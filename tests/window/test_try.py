@@ -163,8 +163,15 @@ def test_that_a_program_is_found_chosen_and_kept(
 ) -> None:
     monkeypatch.setattr(try_wiring, "find_program", lambda chosen: None)
     trial = opened(loaded_window)
-    qtbot.waitUntil(lambda: "PATH" in trial.why_not(), timeout=PATIENCE_MS)
-    assert not trial.view.start_button.isEnabled()
+    view = trial.view
+    qtbot.waitUntil(lambda: trial.why_not() == "Choose the program first.", timeout=PATIENCE_MS)
+    assert not view.start_button.isEnabled()
+    missing = view.form.program_label.full_text()
+    assert "PATH" in missing
+    shown = (missing, view.state_label.text(), view.sentences_label.text())
+    assert len({line for text in shown for line in text.splitlines()}) == 7, "each is said once"
+    for way in ("ggml-org/llama.cpp on GitHub", "Homebrew", "build/bin", "PATH"):
+        assert way in view.sentences_label.text()
     text = tmp_path / "notes.txt"
     text.write_text("no program")
     trial.choose_program(str(text))
@@ -177,6 +184,7 @@ def test_that_a_program_is_found_chosen_and_kept(
     trial.choose_program(str(program))
     qtbot.waitUntil(trial.view.start_button.isEnabled, timeout=PATIENCE_MS)
     assert trial.view.form.program_label.full_text() == str(program)
+    assert "Homebrew" not in trial.view.sentences_label.text(), "nothing is missing now"
 
 
 def test_that_without_a_model_nothing_is_tried(make_window: Callable[..., Window]) -> None:
