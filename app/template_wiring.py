@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QVBoxLayout, QWidget
 from app.background import Task
 from app.desk import Desk
 from app.last_folder import EXPORTS
+from app.sample_conversation import sample_messages
 from app.storage.atomic_file import write_whole
 from engine_bridge.protocol import (
     Applied,
@@ -34,17 +35,6 @@ _EDITED_NOTE = (
     "The chat template was edited for this session; this line takes the model's own. Save it from "
     "the template view and add --chat-template-file with that file."
 )
-
-
-def sample_messages(*, has_system: bool) -> tuple[ChatMessage, ...]:
-    """The conversation that templates are tried on."""
-    system = (ChatMessage("system", "You answer in one short sentence."),) if has_system else ()
-    return (
-        *system,
-        ChatMessage("user", "What does a slot hold?"),
-        ChatMessage("assistant", "The cells of one conversation."),
-        ChatMessage("user", "And what ends with <|im_end|> or </s> typed in a message?"),
-    )
 
 
 class TemplateWiring(QObject):

@@ -57,11 +57,13 @@ class ArrayFacts:
         numbers: Its values if they are numbers and few enough to be one a layer, else empty.
         texts_at: Where in the file its texts begin and end, if they are texts; each is a length
             (uint64) and its bytes.
+        numbers_at: The same of numbers that were too many to be kept.
     """
 
     count: int
     numbers: tuple[Number, ...] = ()
     texts_at: tuple[int, int] = (0, 0)
+    numbers_at: tuple[int, int] = (0, 0)
 
 
 Value: TypeAlias = Number | str | ArrayFacts
@@ -302,8 +304,9 @@ class _HeaderReader:
             raise self._bytes.lies(f"gives {key} an array of the type {kind}, which GGUF has not")
         size = count * struct.calcsize(code)
         if count > min(MAX_KEPT_NUMBERS, self._numbers_left):
+            begin = self._bytes.position
             self._bytes.skip(size)
-            return ArrayFacts(count)
+            return ArrayFacts(count, numbers_at=(begin, begin + size))
         self._numbers_left -= count
         return ArrayFacts(count, struct.unpack(f"<{count}{code}", self._bytes.take(size)))
 

@@ -97,7 +97,16 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     Raises:
         GgufError: If the file is no GGUF, or has no vocabulary; in a sentence.
     """
-    header = read_header(path)
+    return vocabulary_in(read_header(path))
+
+
+def vocabulary_in(header: Header) -> Vocabulary:
+    """Read the vocabulary of a file whose header is known.
+
+    Raises:
+        GgufError: As ``read_vocabulary``.
+    """
+    path = header.path
     model = header.text("tokenizer.ggml.model")
     kind = _KINDS.get(model)
     begin, end = header.texts_at(_TOKENS)

@@ -596,7 +596,8 @@ class TemplateFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one check of a chat template found.
 
     Attributes:
-        check: ``bos``, ``typed``, ``system``, ``two_users`` or ``thinking``.
+        check: ``bos``, ``typed``, ``system``, ``two_users`` or ``thinking``; of a file that is only
+            looked at also ``turns``, ``generation``, ``ending``, ``twice`` and ``tools``.
         verdict: ``good``, ``note`` (works, but not as one might think) or ``bad``.
         sentence: What was found, and what follows from it.
     """

@@ -6,7 +6,7 @@ users typed stays text by ``special_text``. Must not know tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine_bridge.child.special_text import (
@@ -170,6 +170,8 @@ class TemplateRenderer:
         eos: str,
         special_texts: Sequence[str],
         enable_thinking: bool = True,
+        add_generation_prompt: bool = True,
+        tools: Sequence[Mapping[str, object]] = (),
     ) -> Rendered:
         """Try a template on ``messages``, with nothing changed to please it.
 
@@ -180,6 +182,8 @@ class TemplateRenderer:
             eos: As for ``render``.
             special_texts: As for ``render``.
             enable_thinking: The thinking switch.
+            add_generation_prompt: Whether to open the assistant's turn.
+            tools: Functions to offer, each as llama-server hands it to a template; none for none.
 
         Raises:
             TemplateError: As from ``render``; also where the template refuses this conversation.
@@ -191,9 +195,11 @@ class TemplateRenderer:
             ],
             "bos_token": bos,
             "eos_token": eos,
-            "add_generation_prompt": True,
+            "add_generation_prompt": add_generation_prompt,
             "enable_thinking": enable_thinking,
         }
+        if tools:
+            variables["tools"] = list(tools)
         return Rendered(fragments_of(self._render_once(template_source, variables)))
 
     def _render_once(self, source: str, variables: dict[str, object]) -> str:

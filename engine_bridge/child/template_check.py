@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
+from engine_bridge.child.loaded_source import LoadedSource
 from engine_bridge.child.prompts import PromptSource
 from engine_bridge.child.template import TemplateRenderer
 from engine_bridge.child.template_trial import tried
@@ -69,7 +70,8 @@ class TemplateChecker:
         while (job := self._wait()) is not None:
             command, source = job
             try:
-                answer = tried(command, source, renderer, self._lock, self._is_overtaken)
+                loaded = LoadedSource(source, self._lock)
+                answer = tried(command, loaded, renderer, self._is_overtaken)
             except Exception as error:
                 traceback.print_exc()
                 answer = TemplateChecked(command.check_id, error=_own_fault(error))

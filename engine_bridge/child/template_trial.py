@@ -5,10 +5,8 @@ Knows templates and tokens; must not know threads or the pipe.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from engine_bridge.child.prompts import PromptSource, tokenised
 from engine_bridge.child.special_text import apart, control_texts
 from engine_bridge.child.template import (
     WAY_OUT,
@@ -17,6 +15,7 @@ from engine_bridge.child.template import (
     TemplateError,
     TemplateRenderer,
 )
+from engine_bridge.child.trial_source import TrialSource
 from engine_bridge.protocol import (
     ChatMessage,
     CheckTemplate,
@@ -34,9 +33,8 @@ _SYSTEM, _QUESTION = "Answer in verse.", "What is a slot?"
 
 def tried(
     command: CheckTemplate,
-    source: PromptSource,
+    source: TrialSource,
     renderer: TemplateRenderer,
-    lock: threading.Lock,
     is_overtaken: Callable[[], bool],
 ) -> TemplateChecked | None:
     """Render the sample of ``command`` and look into the template.
@@ -45,13 +43,12 @@ def tried(
         command: What to try.
         source: The model's vocabulary.
         renderer: Renders templates under its deadline.
-        lock: Held while the vocabulary is used.
         is_overtaken: Whether nobody waits for the answer any more.
 
     Returns:
         The answer; None where it came to nothing because ``is_overtaken`` said so.
     """
-    trial = _Trial(command.template, source, renderer, lock)
+    trial = _Trial(command.template, source, renderer)
     has_thinking = _THINKING in command.template
     findings: list[TemplateFinding] = []
     try:
@@ -64,12 +61,12 @@ def tried(
             special_texts=source.special_texts,
             enable_thinking=command.enable_thinking,
         )
-        tokens = trial.tokens(rendered)
+        tokens = source.tokens(rendered.fragments)
     except TemplateError as error:
         if error.is_refusal:  # of this sample; it may take others
             findings = trial.findings(is_overtaken)
         return None if is_overtaken() else TemplateChecked(
-            command.check_id, error=_sentence(error), line=error.line, findings=tuple(findings),
+            command.check_id, error=sentence_of(error), line=error.line, findings=tuple(findings),
             has_thinking=has_thinking,
         )  # fmt: skip
     findings = [trial.bos_finding(tokens), *trial.findings(is_overtaken)]
@@ -79,7 +76,7 @@ def tried(
     return TemplateChecked(
         command.check_id,
         pieces=pieces,
-        tokens_tok=len(tokens),
+        tokens_tok=len(tokens) if source.counts_tokens else 0,
         is_cut=is_cut,
         note=rendered.note,
         findings=tuple(findings),
@@ -90,30 +87,16 @@ def tried(
 class _Trial:
     """One template with one vocabulary."""
 
-    def __init__(
-        self, template: str, source: PromptSource, renderer: TemplateRenderer, lock: threading.Lock
-    ) -> None:
+    def __init__(self, template: str, source: TrialSource, renderer: TemplateRenderer) -> None:
         self._template = template
         self._source = source
         self._renderer = renderer
-        self._lock = lock
         self._specials = control_texts(source.special_texts)
-
-    def tokens(self, rendered: Rendered) -> list[int]:
-        """Tokens of a prompt.
-
-        Raises:
-            TemplateError: If the model is gone.
-        """
-        with self._lock:
-            if self._source.model.handle is None:
-                raise TemplateError("The model was replaced while its template was tried.")
-            return tokenised(rendered.fragments, self._source)
 
     def pieces(self, rendered: Rendered, tokens: list[int]) -> Iterator[TemplatePiece]:
         """What is sent, with its control tokens apart; the BOS that the engine adds included."""
         source = self._source
-        adds_bos = tokens[:1] == [source.model.bos] and not rendered.text.startswith(source.bos)
+        adds_bos = tokens[:1] == [source.bos_token] and not rendered.text.startswith(source.bos)
         if source.bos and adds_bos:
             yield TemplatePiece(source.bos, "control")
         for fragment in rendered.fragments:
@@ -129,7 +112,7 @@ class _Trial:
     def bos_finding(self, tokens: list[int]) -> TemplateFinding:
         """How often the prompt begins (S21)."""
         source = self._source
-        count = tokens.count(source.model.bos) if source.bos else 0
+        count = tokens.count(source.bos_token) if source.bos else 0
         if count > 1:
             return TemplateFinding(
                 "bos", "bad",
@@ -141,7 +124,7 @@ class _Trial:
             return TemplateFinding(
                 "bos", "good", f"The begin-of-text token {source.bos} stands there exactly once."
             )
-        if source.model.adds_bos:
+        if source.adds_bos:
             return TemplateFinding("bos", "bad", "The prompt has no begin-of-text token.")
         return TemplateFinding("bos", "good", "This model wants no begin-of-text token.")
 
@@ -155,7 +138,7 @@ class _Trial:
             try:
                 found.append(check())
             except TemplateError as error:
-                words = f"Not every conversation goes through this template. {_sentence(error)}"
+                words = f"Not every conversation goes through this template. {sentence_of(error)}"
                 found.append(TemplateFinding(name, "bad", words))
                 if not error.is_refusal:
                     return found
@@ -173,7 +156,7 @@ class _Trial:
 
     def _controls(self, text: str) -> int:
         """Control tokens in the prompt of a user who says ``text``."""
-        tokens = self.tokens(self._as_it_is(ChatMessage("user", text)))
+        tokens = self._source.tokens(self._as_it_is(ChatMessage("user", text)).fragments)
         return sum(token in self._source.special_tokens for token in tokens)
 
     def _typed(self) -> TemplateFinding:
@@ -245,7 +228,7 @@ class _Trial:
         )
 
 
-def _sentence(error: TemplateError) -> str:
+def sentence_of(error: TemplateError) -> str:
     """For the writer of the template, who is told what is wrong and needs no way round it."""
     said = str(error).removesuffix(WAY_OUT).strip()
     return said.replace("The model's chat template", "The template", 1)
