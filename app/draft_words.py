@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
-from app.figures import bytes_text
+from app.figures import bytes_text, count_text
 from app.library.model_entry import ModelEntry
-from app.model_sheets import count_text, key_of
+from app.model_sheets import key_of
 from engine_bridge.draft_kind import PLAIN, guessing_problem
 from engine_bridge.header_facts import HeaderFacts
 from engine_bridge.settings.config import EngineConfig

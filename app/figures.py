@@ -37,6 +37,15 @@ def bytes_text(size_bytes: float) -> str:
     return f"{size:.{digits}f}{_NB}{unit}"
 
 
+def count_text(count: int) -> str:
+    """A number of weights: ``494 M``, ``7.6 B``."""
+    for scale, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if count >= scale * 0.9995:
+            amount = count / scale
+            return f"{amount:.1f}\u202f{unit}" if amount < 99.95 else f"{amount:.0f}\u202f{unit}"
+    return str(count)
+
+
 def speed_text(tok_per_s: float) -> str:
     """A speed: ``58 tok/s``, below ten with one decimal."""
     return f"{tok_per_s:.0f}{_NB}tok/s" if tok_per_s >= 9.95 else f"{tok_per_s:.1f}{_NB}tok/s"

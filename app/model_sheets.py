@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.figures import bytes_text
+from app.figures import bytes_text, count_text
 from app.library.model_entry import RECENT, FolderToList, ModelEntry
 from app.library.model_walk import shown_path
 from engine_bridge.draft_kind import PLAIN
@@ -125,15 +125,6 @@ def mix_text(mix: tuple[tuple[str, int], ...]) -> str:
     if len(told) < len(mix):
         texts.append("others under 1\u202f%")
     return " · ".join(texts)
-
-
-def count_text(count: int) -> str:
-    """A number of weights: ``494 M``, ``7.6 B``."""
-    for scale, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
-        if count >= scale * 0.9995:
-            amount = count / scale
-            return f"{amount:.1f}\u202f{unit}" if amount < 99.95 else f"{amount:.0f}\u202f{unit}"
-    return str(count)
 
 
 def kv_rows_of(facts: HeaderFacts) -> tuple[KvRow, ...]:
