@@ -143,7 +143,7 @@ def _reach(gathering: LlamaGathering) -> None:
     has_key = {"api_key", "api_key_file"} & gathering.other.keys()
     if isinstance(host, str) and not has_key and set(host.split(",")) & set(_EVERYWHERE):
         gathering.note(
-            f"The server listens on {host} without an API key: whoever reaches this machine can "
+            f"The server listens on {host} without an API key, so whoever reaches this machine can "
             "use it."
         )
 

@@ -13,9 +13,10 @@ from app.import_models import can_confirm, model_key
 from app.import_problems import MOST_PROBLEMS, problems_shown
 from app.import_reading import Reader, read
 from app.import_sheets import MOST_COMMANDS, Surroundings, Understood, understood
-from app.import_shown import LONGEST, masked, shown
+from app.import_shown import LONGEST, masked, sentence_shown, shown
 from app.importing.found import Found, Healed
 from app.importing.found_settings import Usable
+from app.importing.importer import import_text
 from app.importing.text_error import TextError
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -295,6 +296,22 @@ def test_that_a_secret_is_not_shown(text: str) -> None:
 )
 def test_that_what_is_no_secret_is_shown(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "llama-server -m x.gguf --host 0.0.0.0",
+        "llama-server -m x.gguf --api-key-file keys --webui --jinja --metrics --slots",
+        "llama-server -m x.gguf -fa --mlock --draft-max 8 -hft hf_abcdefgh --host ::",
+        "OLLAMA_HOST=0.0.0.0 OLLAMA_NUM_PARALLEL=2 ollama serve",
+        "vllm serve some/model --api-key abcdefgh --host 0.0.0.0",
+    ],
+)
+def test_that_nothing_of_our_own_sentences_is_taken_for_a_secret(text: str) -> None:
+    for found in import_text(text):
+        for sentence in (*found.notes, *found.problems):
+            assert sentence_shown(sentence) == sentence
 
 
 def test_that_no_part_of_a_sheet_tells_a_secret() -> None:
