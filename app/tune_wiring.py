@@ -196,8 +196,9 @@ class TuneWiring(QObject):
         label = f"{memory.name} memory" if is_on_gpu else memory.name
         is_alive = self._desk.client.state is not EngineState.DEAD
         held = applied.memory if applied and is_alive else None
-        if self._session.is_planning and self._session.plan is None:
-            label += " · calculating…"
+        is_asked = self._session.is_planning and self._session.plan is None
+        # Other totals of this memory stand in the live column: each says what it counts.
+        label += " · calculating…" if is_asked else ", reserved"
         kept = 0 if is_on_gpu or held is None else self._kept_bytes
         # As the memory chart divides it, so that both come to the same sum.
         parts, _ = split(memory, accounted(held, memory.kind), kept)

@@ -26,6 +26,7 @@ from widgets.theme import set_role
 _GAP_PX = 2 * STEP_PX
 # What a figure needs at least; narrower, the four stand in two rows.
 _WIDEST_VALUE, _WIDEST_UNIT = "0,000", "tok/s"
+_WIDEST_NOTE = "TPOT 88.8 ms"
 FULL, BRIEF, NONE = 2, 1, 0
 """How much of it is shown: everything, only the four figures, nothing."""
 
@@ -150,13 +151,29 @@ class FigureStrip(QFrame):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
 
 
+class _CellNote(ElidedLabel):
+    """The second figure; where it does not fit, in fewer words with its unit.
+
+    Attributes:
+        brief: The fewer words; empty for none.
+    """
+
+    brief = ""
+
+    def shortened(self, full: str, room_px: int) -> str:
+        """All of it, the fewer words, or as much as fits."""
+        metrics = self.fontMetrics()
+        is_whole = metrics.horizontalAdvance(full) <= room_px
+        return full if is_whole or not self.brief else super().shortened(self.brief, room_px)
+
+
 class _CellView(QWidget):
     """One figure: its name, the number with its unit, and a second figure below."""
 
     def __init__(self) -> None:
         super().__init__()
         self._head, self._value, self._unit = ElidedLabel(), QLabel(NO_VALUE), QLabel()
-        self._note = ElidedLabel()
+        self._note = _CellNote()
         for label in (self._head, self._unit, self._note):
             set_role(label, "hint")
         set_role(self._value, "figure")
@@ -177,6 +194,7 @@ class _CellView(QWidget):
         """Bring the texts up to date."""
         tip = wrapped_tip(cell.tip)
         self._head.set_text(cell.head, tip)
+        self._note.brief = cell.brief
         self._note.set_text(cell.note, tip)
         for label, text in ((self._value, cell.value), (self._unit, cell.unit)):
             if label.text() != text:
@@ -191,9 +209,11 @@ class _CellView(QWidget):
         self._note.setVisible(not is_brief)
 
     def needed_px(self) -> int:
-        """Width that the widest number takes with its unit."""
+        """Width that the widest number takes with its unit, and what stands below it."""
         value = self._value.fontMetrics().horizontalAdvance(_WIDEST_VALUE)
-        return value + STEP_PX + self._unit.fontMetrics().horizontalAdvance(_WIDEST_UNIT)
+        first = value + STEP_PX + self._unit.fontMetrics().horizontalAdvance(_WIDEST_UNIT)
+        # What a label's hint has beside its text.
+        return max(first, self._note.fontMetrics().horizontalAdvance(_WIDEST_NOTE) + 2)
 
     def height_for(self, is_brief: bool) -> int:
         """Pixels of its lines."""

@@ -21,6 +21,7 @@ class Cell:
         unit: Behind the number.
         note: A second figure, or what is missing.
         tip: What it means.
+        brief: The note in fewer words, for where all of them do not fit; empty for none.
     """
 
     head: str
@@ -28,6 +29,7 @@ class Cell:
     unit: str
     note: str
     tip: str
+    brief: str = ""
 
     @property
     def sentence(self) -> str:
@@ -98,11 +100,12 @@ def _per_user(figures: StretchFigures) -> Cell:
 
 
 def _in_total(figures: StretchFigures) -> Cell:
-    busy, _ = _speed(figures.busy_tok_s)
-    note = "" if figures.busy_tok_s is None else f"{busy} decoding"
+    busy, unit = _speed(figures.busy_tok_s)
+    note = "" if figures.busy_tok_s is None else f"busy {busy} {unit}"
     is_known = figures.busy_tok_s is not None or figures.tokens > 0
     value, unit = _speed(figures.throughput_tok_s if is_known else None)
-    return Cell("In total", value, unit, note, _tip("stretch_throughput"))
+    brief = note.removeprefix("busy ")
+    return Cell("In total", value, unit, note, _tip("stretch_throughput"), brief)
 
 
 def _goodput(figures: StretchFigures) -> Cell:

@@ -163,7 +163,9 @@ class MemoryBar(QWidget):
         hatched = _HATCHED if state.predicted is not None else ""
         notes = (hatched, state.weights_note(), state.caches_note(), state.counted_note())
         note = " ".join(filter(None, notes))
-        self._bar.setToolTip(f"<table>{rows}</table>{f'<p>{escape(note)}</p>' if note else ''}")
+        tip = f"<table>{rows}</table>{f'<p>{escape(note)}</p>' if note else ''}"
+        for widget in (self._title, self._used, self._bar):
+            widget.setToolTip(tip)
         self._bar.setAccessibleName(self.text())
         self._bar.setAccessibleDescription(note)
 
@@ -185,7 +187,8 @@ class MemoryBar(QWidget):
         self._said = (self._unknown,)
         self._rest.set_entries([])
         self._bar.set_state(self._state)
-        self._bar.setToolTip("")
+        for widget in (self._title, self._used, self._bar):
+            widget.setToolTip("")
         self._bar.setAccessibleName(self.text())
         self._bar.setAccessibleDescription("")
 

@@ -27,9 +27,9 @@ _NAMED = (
 # Host memory, as plans call it.
 _HOST = "CPU"
 _COUNTED = (
-    "The bar counts all that the engine has reserved. The memory chart counts what of it was in "
-    "memory at the last reading, the Hardware card neither that nor mapped weights: both may show "
-    "less."
+    "Reserved: what others hold, and all that the engine has set aside, touched or not. The memory "
+    "chart of the live column counts what of it was in memory at the last reading, and the row RAM "
+    "there leaves out mapped weights too: so this total is the largest of the three."
 )
 _CACHES = (
     "Prompt caches keep what earlier prompts computed. They grow with the conversations and stop "
@@ -232,7 +232,7 @@ class MemoryState:
         return _CACHES if self.caches_text() else ""
 
     def counted_note(self) -> str:
-        """Why chart and Hardware card may show other totals; empty without a model."""
+        """Why the chart and the row of main memory may show other totals; empty without a model."""
         return _COUNTED if self.capacity_bytes and self.now.total else ""
 
     def weights_note(self) -> str:

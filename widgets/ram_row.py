@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from resources.tokens import STEP_PX
+from widgets.charts.note_line import BETWEEN, NoteLine
 from widgets.charts.words import gib
 from widgets.elided_label import ElidedLabel
 from widgets.plain_tip import wrapped_tip
@@ -14,8 +15,9 @@ from widgets.steady_label import SteadyLabel
 from widgets.theme import set_role
 
 _DEFINITION = (
-    "Used: what no program can have now; the memory chart counts the engine's mapped weights on "
-    "top, and the bar above the settings what is reserved besides. Engine and window (this "
+    "In use: what no program can have now. The chart below counts the engine's mapped weights on "
+    "top, and the bar above the settings what is reserved and not touched yet: both show more. "
+    "Engine and window (this "
     "program): what each owns alone. Mapped: pages of files that are in memory for the engine, of "
     "the model most of all; the system takes them back where it needs the room, and reads them "
     "again. Available: what a program can still have without swapping. Swap: what was put onto the "
@@ -33,10 +35,10 @@ class RamRow(QWidget):
         """Make an empty row."""
         super().__init__(parent)
         self._sentence = ""
-        title = QLabel("RAM")
+        title = QLabel("RAM in use")
         set_role(title, "heading")
         self._used = SteadyLabel("88.8 of 88.8 GiB")
-        self._holders = ElidedLabel()
+        self._holders = NoteLine()  # where it is narrow the last parts are left out whole
         self._swap = ElidedLabel()  # with large type it gives way
         for label, role in ((self._used, "value"), (self._holders, "hint"), (self._swap, "hint")):
             set_role(label, role)
@@ -61,7 +63,7 @@ class RamRow(QWidget):
             return
         used = f"{gib(memory.used_bytes)} of {gib(memory.total_bytes)} GiB"
         holders, swap = holders_text(memory), swap_text(memory)
-        self._sentence = f"RAM: {used} used; {holders}; {swap}."
+        self._sentence = f"RAM: {used} in use; {holders.replace(BETWEEN, ', ')}; {swap}."
         tip = wrapped_tip("\n\n".join((self._sentence, _DEFINITION)))
         if self._used.text() != used:
             self._used.setText(used)
@@ -75,16 +77,17 @@ class RamRow(QWidget):
 
 
 def holders_text(memory: MemorySnapshot) -> str:
-    """Who holds what, with the unit once behind them all."""
+    """Who holds what: the unit once behind each part that may be left out."""
     owned = memory.engine_owned_bytes
-    parts = [f"engine {'unknown' if owned is None else gib(owned)}"]
-    parts.append(f"mapped {gib(memory.engine_mapped_bytes)}")
+    held = [f"engine {'unknown' if owned is None else gib(owned)}"]
+    held.append(f"mapped {gib(memory.engine_mapped_bytes)}")
     if memory.window_bytes is not None:
-        parts.append(f"window {gib(memory.window_bytes)}")
+        held.append(f"window {gib(memory.window_bytes)}")
+    parts = [f"{', '.join(held)} GiB"]
     parts.append(f"available {gib(memory.total_bytes - memory.used_bytes)} GiB")
     if memory.engine_borrowed_bytes:
         parts.append(f"reading the peak {gib(memory.engine_borrowed_bytes)} GiB")
-    return ", ".join(parts)
+    return BETWEEN.join(parts)
 
 
 def swap_text(memory: MemorySnapshot) -> str:

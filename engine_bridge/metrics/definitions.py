@@ -50,8 +50,8 @@ DEFINITIONS: dict[str, str] = {
     ),
     "stretch_throughput": (
         "In the time shown: output tokens of all streams / its length from the first request on, "
-        "pauses included. While decoding: the tokens per second of the time in which at least one "
-        "stream was between two steps."
+        "pauses included. Busy: the tokens per second of the time in which at least one stream was "
+        "between two steps."
     ),
     "stretch_itl": (
         "In the time shown: every gap between two steps of a stream, of all streams together. p50 "
@@ -102,9 +102,10 @@ DEFINITIONS: dict[str, str] = {
         "the system can take back; everything else is owned by the engine."
     ),
     "memory_totals": (
-        "Three totals of main memory: the Hardware card counts what no program can have (used). "
-        "This chart counts the mapped weights on top, since the model needs them in memory. The "
-        "bar above the settings counts besides what is reserved and not touched yet."
+        "Three totals of main memory, the least first: the row RAM counts what no program can have "
+        "now (in use). This chart counts the mapped weights on top, since the model needs them in "
+        "memory, though the system could take them back. The bar above the settings counts "
+        "besides what is reserved and not touched yet."
     ),
     "unexplained": (
         "Unexplained: memory the engine was measured to own − what the plan accounts for − what "

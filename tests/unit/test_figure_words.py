@@ -46,7 +46,7 @@ def test_that_each_figure_has_its_unit_and_its_second_figure() -> None:
     assert shown == [
         ("TTFT p50", "0.31", "s", "p95 0.62 s"),
         ("Per user p50", "58", "tok/s", "TPOT 17.2 ms"),
-        ("In total", "41", "tok/s", "58 decoding"),
+        ("In total", "41", "tok/s", "busy 58 tok/s"),
         ("Goodput", "0.08", "req/s", "9 of 11 ended"),
     ]
     assert gaps_text(BUSY) == "ITL p50 17.1, p95 18.4, p99 31.0 ms"

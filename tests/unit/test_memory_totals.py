@@ -125,8 +125,8 @@ def test_that_a_bar_of_boards_has_no_part_that_lies_in_main_memory() -> None:
 
 def test_that_each_of_the_three_says_what_it_counts() -> None:
     said = DEFINITIONS["memory_totals"]
-    for word in ("Hardware card", "This chart", "bar above the settings"):
+    for word in ("the row RAM", "This chart", "bar above the settings"):
         assert word in said
     note = bar_of(reading(3.0, 2.0), 0, None).counted_note()
     assert "memory chart" in note
-    assert "Hardware card" in note
+    assert "row RAM" in note

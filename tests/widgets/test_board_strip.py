@@ -259,7 +259,7 @@ def test_that_main_memory_stands_there_without_a_board(strip: BoardStrip) -> Non
     )  # fmt: skip
     strip.set_ram(ram)
     assert not strip.isHidden()
-    assert "engine unknown, mapped 1.00, window 0.25, available 20.0 GiB" in strip.text()
+    assert "engine unknown, mapped 1.00, window 0.25 GiB, available 20.0 GiB" in strip.text()
     assert "no swap" in strip.text()
     strip.set_ram(None)
     assert strip.isHidden()

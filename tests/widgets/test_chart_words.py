@@ -98,6 +98,23 @@ def test_that_a_muted_line_keeps_every_unit(qtbot: QtBot) -> None:
     assert "61.2 GB/s" in line.toolTip()
 
 
+def test_that_figures_of_one_part_are_dropped_from_the_end_with_the_unit_kept(qtbot: QtBot) -> None:
+    line = NoteLine()
+    qtbot.addWidget(line)
+    line.show()
+    line.set_text("engine 12.3, mapped 100, window 0.13 GiB · available 22.6 GiB")
+    metrics = line.fontMetrics()
+    seen = set()
+    for width in range(
+        metrics.horizontalAdvance("engine 12.3 GiB … "), line.sizeHint().width() + 9
+    ):
+        line.resize(width, 20)
+        assert line.text().removesuffix(" …").endswith(" GiB"), line.text()
+        seen.add(line.text())
+    assert "engine 12.3, mapped 100 GiB …" in seen
+    assert "engine 12.3 GiB …" in seen
+
+
 def test_that_a_narrow_legend_leaves_out_whole_entries_from_the_end(qtbot: QtBot) -> None:
     legend = LegendLine()
     qtbot.addWidget(legend)

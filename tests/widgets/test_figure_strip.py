@@ -77,7 +77,7 @@ def test_that_all_figures_stand_side_by_side(strip: FigureStrip) -> None:
     assert len(tops) == 1
     assert strip.text() == (
         "12 requests in 2 min. TTFT p50: 0.31 s, p95 0.62 s. Per user p50: 58 tok/s, TPOT 17.2 ms. "
-        "In total: 41 tok/s, 58 decoding. Goodput: 0.08 req/s, 9 of 11 ended. "
+        "In total: 41 tok/s, busy 58 tok/s. Goodput: 0.08 req/s, 9 of 11 ended. "
         "ITL p50 17.1, p95 18.4, p99 31.0 ms"
     )
 
@@ -90,6 +90,21 @@ def test_that_nothing_is_cut_off_in_the_live_column(strip: FigureStrip, width: i
     for elided in strip.findChildren(ElidedLabel):
         assert not elided.is_elided(), elided.full_text()
     assert cut_off(strip) == []
+
+
+UNITS = (" s", " ms", " tok/s", "ended", "set", "limit")
+
+
+@pytest.mark.parametrize("width", [260, 300, 340, 400, 430])
+def test_that_no_second_figure_loses_its_unit(strip: FigureStrip, width: int) -> None:
+    strip.resize(width, 140)
+    usual = replace(BUSY, tpot_p50_s=0.0623, throughput_tok_s=1_234.5, busy_tok_s=1_334.5)
+    strip.show_figures(usual)
+    settle()
+    notes = [cell._note for cell in strip._cells]
+    assert all(note.text().endswith(UNITS) for note in notes), [note.text() for note in notes]
+    gaps = strip._gaps.text().removesuffix(" …")
+    assert gaps.endswith(" ms"), gaps
 
 
 @pytest.mark.parametrize("width", [370, 430, 700])

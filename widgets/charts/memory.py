@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +15,7 @@ from widgets.charts.frame import NO_VALUE, ChartFrame
 from widgets.charts.line import Floats, highest
 from widgets.charts.note_line import BETWEEN
 from widgets.charts.picture import Level, Picture, Series, value_near
-from widgets.charts.sheet import Unit
+from widgets.charts.sheet import Sheet, Unit
 from widgets.charts.time_view import TimeView
 from widgets.charts.words import gib, signed_gib
 from widgets.legend_line import Entry
@@ -95,13 +96,21 @@ class MemoryChart(ChartFrame[MemoryView]):
         if view.candidate is not None and gib(view.candidate) != gib(view.reserved or view.used):
             used = f"{used} → {gib(view.candidate)}"
         notes = [_unexplained_text(view.unexplained)]
-        if view.parts is not None and view.parts.mapped:
-            # The sum: the first is what the Hardware card calls used.
-            mapped = view.parts.mapped
-            notes = [f"used {gib(view.used - mapped)}", f"+ {gib(mapped)} mapped", *notes]
+        mapped = 0.0 if view.parts is None else view.parts.mapped
+        if mapped:
+            # The sum: the first is what the row of main memory calls in use.
+            notes = [f"{gib(view.used - mapped)} in use + {gib(mapped)} GiB mapped", *notes]
         note = BETWEEN.join(filter(None, notes))
-        self.set_title("GPU memory" if view.kind == "gpu" else "System memory", view.name)
+        # Other totals stand around: this one says in its title what it counts.
+        memory = "GPU memory in use" if view.kind == "gpu" else "RAM in use"
+        self.set_title(f"{memory} + mapped weights" if mapped else memory, view.name)
         self.show_words(f"{used} of {gib(view.capacity)} GiB", note, legend=self._legend_entries())
+
+    def sheet(self, view: MemoryView | None = None) -> Sheet:
+        """What a table or a file shows, under a name that stays whatever is mapped."""
+        kind = (self._view if view is None else view).kind
+        title = "GPU memory" if kind == "gpu" else "System memory"
+        return replace(super().sheet(view), title=title)
 
     def text(self) -> str:
         """Everything the chart says, with every part of the stack."""
@@ -114,7 +123,7 @@ class MemoryChart(ChartFrame[MemoryView]):
         return f"{self._view.name}: {super().text()}. In GiB: {words}{planned}{self._sum_text()}"
 
     def _sum_text(self) -> str:
-        """How the total follows from what the Hardware card says; empty where it is the same."""
+        """How the total follows from the row of main memory; empty where it is the same."""
         parts, used = self._view.parts, self._view.used
         if parts is None or used is None or not parts.mapped:
             return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from widgets.elided_label import ElidedLabel
 
 BETWEEN = " · "
@@ -29,4 +31,19 @@ class NoteLine(ElidedLabel):
             shown = BETWEEN.join(parts[:count]) + _MORE
             if metrics.horizontalAdvance(shown) <= room_px:
                 return shown
-        return "" if self.is_whole_or_empty else super().shortened(full, room_px)
+        if self.is_whole_or_empty:
+            return ""
+        for shown in _fewer(parts[0]):
+            if metrics.horizontalAdvance(shown) <= room_px:
+                return shown
+        return super().shortened(full, room_px)
+
+
+def _fewer(part: str) -> Iterator[str]:
+    """``a 1, b 2, c 3 GiB`` with fewer and fewer of its figures, all with the unit."""
+    figures = part.split(", ")
+    unit = figures[-1].rpartition(" ")[2]
+    if unit[:1].isdigit():
+        return
+    for count in range(len(figures) - 1, 0, -1):
+        yield f"{', '.join(figures[:count])} {unit}{_MORE}"

@@ -114,14 +114,15 @@ class TpotChart(LimitedChart[TpotView]):
         """The median of the active streams, and what all of them deliver."""
         tpot = view.tpot_s if view.tpot_s is not None else view.last_tpot_s
         parts = [view.ghost.text] if view.ghost.text else []
-        if view.itl_p99_s is not None:
-            is_above = bool(view.streams) and view.itl_p99_s > self.plot.edge_value
-            # The figures above the charts are those of the whole time shown.
-            parts.append(f"answer's ITL {_percentiles(view)}{_ABOVE_AXIS if is_above else ''}")
+        # Speeds first: they are what most look for, and the gaps stand above the charts too.
         if view.stream_tok_s is not None:
             parts.append(f"{tok_per_s(view.stream_tok_s)} per user")
         if view.throughput_tok_s is not None:
             parts.append(f"{tok_per_s(view.throughput_tok_s)} in total")
+        if view.itl_p99_s is not None:
+            is_above = bool(view.streams) and view.itl_p99_s > self.plot.edge_value
+            # The figures above the charts are those of the whole time shown.
+            parts.append(f"answer's ITL {_percentiles(view)}{_ABOVE_AXIS if is_above else ''}")
         if view.span_s is not None:
             parts.append(f"over {seconds_text(view.span_s)}")
         if len(view.streams) > _LINES:
