@@ -28,7 +28,7 @@ from app.experiments import (
 )
 from app.experiments.cli_engine import add_model_options
 from app.importing import cli_import
-from app.library import cli_hub
+from app.library import cli_drafts, cli_hub
 from app.plain_output import printable
 from app.quoting import Shell, own_shell
 from engine_bridge.typed_text import quoted, whole_number, without_long_words
@@ -57,6 +57,7 @@ COMMANDS = (
     "profile",
     "import",
     "hub",
+    "drafts",
 )
 # Each adds its own parser.
 _EXPERIMENTS = (
@@ -156,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
         experiment.add_parser(commands)
     cli_import.add_parser(commands)
     cli_hub.add_parser(commands)
+    cli_drafts.add_parser(commands)
     return parser
 
 

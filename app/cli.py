@@ -31,7 +31,7 @@ from app.export_lines import command_and_files, remarks
 from app.export_out import write_files
 from app.importing import cli_import
 from app.json_output import tell_error, write_json
-from app.library import cli_hub
+from app.library import cli_drafts, cli_hub
 from app.plain_output import is_of_stream, prepare_streams, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
@@ -249,6 +249,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "profile": profile_command.run,
     "import": cli_import.run,
     "hub": cli_hub.run,
+    "drafts": cli_drafts.run,
 }
 
 
