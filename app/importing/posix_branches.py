@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from app.importing.name_sets import names
 from app.importing.posix_variables import Variables
@@ -20,6 +21,10 @@ _CLOSING = ("fi", "esac")
 _ASKING = names("[ [[ test grep command which type ! lspci nvidia-smi uname true false")
 _MOST_SHOWN = 4
 _SHOWN_CHARACTERS = 60
+_MOST_TOLD = 20
+
+_Value = str | tuple[str, ...] | None
+"""Of a variable, of an array, of none."""
 
 
 @dataclass
@@ -34,8 +39,8 @@ class _Condition:
         has_else: Whether one of the branches is taken for certain.
     """
 
-    before: dict[str, str | None] = field(default_factory=dict)
-    values: dict[str, list[str | None]] = field(default_factory=dict)
+    before: dict[str, _Value] = field(default_factory=dict)
+    values: dict[str, list[_Value]] = field(default_factory=dict)
     here: set[str] = field(default_factory=set)
     branches: int = 0
     has_else: bool = False
@@ -46,6 +51,7 @@ class Branches:
 
     Attributes:
         problems: ``code: sentence`` by the variable that is open, as it stands in words.
+        left_out: The same by the name of a variable whose words are known but for some.
     """
 
     def __init__(self, variables: Variables) -> None:
@@ -53,8 +59,9 @@ class Branches:
         self._variables = variables
         self._open: list[_Condition] = []
         self._is_asked = False
-        self._may_be: dict[str, list[str | None]] = {}
+        self._may_be: dict[str, list[_Value]] = {}
         self.problems: dict[str, str] = {}
+        self.left_out: dict[str, list[str]] = {}
 
     def keyword(self, word: str) -> None:
         """A word of the shell's grammar that stands before a command."""
@@ -93,7 +100,7 @@ class Branches:
         """``variables`` are about to be set."""
         for name in variables if self._open else ():
             condition = self._open[-1]
-            condition.before.setdefault(name, self._variables.scalars.get(name))
+            condition.before.setdefault(name, self._get(name))
             condition.here.add(name)
 
     def next_branch(self, *, is_else: bool = False) -> None:
@@ -125,32 +132,83 @@ class Branches:
     def _end_branch(self, condition: _Condition) -> None:
         condition.branches += 1
         for name in condition.here:
-            condition.values.setdefault(name, []).append(self._variables.scalars.get(name))
+            condition.values.setdefault(name, []).append(self._get(name))
             self._set(name, condition.before[name])
         condition.here.clear()
 
-    def _set(self, name: str, value: str | None) -> None:
-        if value is None:
-            self._variables.scalars.pop(name, None)
+    def loop(self, name: str, values: list[str]) -> None:
+        """A variable that a loop sets to each of ``values`` in turn."""
+        self.assigned([name])
+        if len(values) == 1:
+            self._set(name, values[0])
         else:
+            self._tell_open(name, list(values), "the loop sets it to each of them")
+
+    def _get(self, name: str) -> _Value:
+        array = self._variables.arrays.get(name)
+        return self._variables.scalars.get(name) if array is None else array
+
+    def _set(self, name: str, value: _Value) -> None:
+        self._variables.scalars.pop(name, None)
+        self._variables.arrays.pop(name, None)
+        if isinstance(value, tuple):
+            self._variables.set_array(name, value)
+        elif value is not None:
             self._variables.scalars[name] = value
 
-    def _leave_open(self, name: str, may_be: list[str | None]) -> None:
+    def _leave_open(self, name: str, may_be: list[_Value]) -> None:
+        words = [_flags_of(value) for value in may_be]
+        if all(each is not None for each in words):
+            self._leave_out(name, [each for each in words if each is not None], may_be)
+        else:
+            self._tell_open(name, may_be, "a condition decides that when the text runs")
+
+    def _leave_out(self, name: str, words: list[list[str]], may_be: list[_Value]) -> None:
+        """Of several rows of flags what all of them begin with; the rest is told."""
+        common = _common(words)
+        rests = dict.fromkeys(" ".join(row[len(common) :]) for row in words)
+        told = " or ".join(_shown(name, rest) for rest in list(rests)[:_MOST_SHOWN] if rest)
+        said = self.left_out.setdefault(name, [])
+        if len(said) < _MOST_TOLD:
+            said.append(
+                f"unresolved_variable: a condition decides whether {name} has {told}; it is left "
+                "out"
+            )
+        is_array = any(isinstance(value, tuple) for value in may_be)
+        self._set(name, tuple(common) if is_array else " ".join(common))
+
+    def _tell_open(self, name: str, may_be: list[_Value], why: str) -> None:
         written = f"${{{name}}}"
         already = self._may_be.get(name, [])
         every = [v for value in may_be for v in (already if value == written else [value])]
         self._may_be[name] = every = list(dict.fromkeys(every))[: _MOST_SHOWN + 1]
         told = " or ".join(_shown(name, value) for value in every[:_MOST_SHOWN])
         more = " or another" if len(every) > _MOST_SHOWN else ""
-        self.problems[written] = (
-            f"unresolved_variable: {written} is {told}{more}; a condition decides that when the "
-            "text runs"
-        )
-        self._variables.scalars[name] = written
+        self.problems[written] = f"unresolved_variable: {written} is {told}{more}; {why}"
+        self._set(name, written)
 
 
-def _shown(name: str, value: str | None) -> str:
+def _flags_of(value: _Value) -> list[str] | None:
+    """The words of a value that is a row of flags, or of none; None for any other value."""
+    words = value.split() if isinstance(value, str) else list(value or ())
+    return words if not words or words[0].startswith("-") or isinstance(value, tuple) else None
+
+
+def _common(rows: list[list[str]]) -> list[str]:
+    """What all rows begin with, up to a flag: none is parted from its value."""
+    same = list(takewhile(lambda words: len(set(words)) == 1, zip(*rows, strict=False)))
+    at = len(same)
+    while at and any(not _begins_flag(row[at]) for row in rows if len(row) > at):
+        at -= 1
+    return [words[0] for words in same[:at]]
+
+
+def _begins_flag(word: str) -> bool:
+    return word.startswith("-") and word[1:2] not in "0123456789"
+
+
+def _shown(name: str, value: _Value) -> str:
     if value is None:
         return "not set"
-    text = value_without_secrets(name, value)
+    text = value_without_secrets(name, " ".join(value) if isinstance(value, tuple) else value)
     return f"“{text}”" if len(text) <= _SHOWN_CHARACTERS else f"“{text[: _SHOWN_CHARACTERS - 1]}…”"

@@ -9,42 +9,38 @@ from __future__ import annotations
 
 import re
 
-from app.importing.posix_tokens import Piece, Token, json_end, unescaped
+from app.importing.posix_said import (
+    BARE_BRACKETS,
+    CURLY,
+    FISH,
+    LATE_MARK,
+    LOST_QUOTES,
+    OPEN_QUOTE,
+    WINDOWS_PATH,
+)
+from app.importing.posix_tokens import UNKNOWN, Piece, Token, json_end, unescaped, windows_path
 
-OPEN_QUOTE = "shell_quoting: a quote is opened and never closed; it is read as a plain character"
-_BARE_BRACKETS = (
-    "shell_quoting: a word holds brackets without quotes, which a shell refuses; it is read as one "
-    "word, put it in quotes"
-)
-_LOST_QUOTES = (
-    "log_paste: quotes around JSON are lost, so that it spans several words; it is read up to its "
-    "last brace"
-)
-_LATE_MARK = (
-    "broken_continuation: something stands behind the mark that continues a line, so that a shell "
-    "ends the command there; the next line is read as part of it"
-)
-_WINDOWS_PATH = (
-    "shell_quoting: this shell takes the backslashes out of {word}; they are kept, since it is "
-    "a path of Windows"
-)
-_CURLY = "typographic: curly quotes are read as the straight ones that a shell knows"
-_PLAIN = re.compile(r"[^\s'\"\\$`;&|<>()#“”{]+")
+_PLAIN = re.compile(r"[^\s'\"\\$`;&|<>()#“”„‘’{]+")
 _BLANKS = re.compile(r"[^\S\n]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IN_BRACES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*]")
 _SPECIAL = re.compile(r"[0-9@*#?$!-]")
 _IN_QUOTES = re.compile(r"[^\"\\$`”“]+")
+_CURLY_QUOTED = re.compile(r"[‘’]([^‘’\n]*)’(?=[\s;&|<>)]|$)")
+# What closes a quote of a word processor, by what opens it.
+_CLOSES = {'"': '"', "“": '”"', "„": '“”"'}
 # Continuation with something behind it that a shell does not take for one.
 _LATE = re.compile(r"\\[^\S\n]+(?:#[^\n]*)?\n")
 _OPERATOR = re.compile(r"&&|\|\||;;|&>>|&>|<<<|<<-|<<|>>|<&|>&|<>|>\||\|&|[;&|<>()]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z_][\w .:/|-]{0,60}>(?=[\s\"'./:]|$)")
 _BRACKETED = re.compile(r"\([^\s()'\"]*\)")
 _HERE_NAME = re.compile(r"[^\S\n]*(['\"]?)\\?([\w.-]+)\1")
-_BEFORE_WINDOWS_PATH = re.compile(r"(?:^|=)(?:[A-Za-z]:|\.{1,2})$")
-_WINDOWS_WORD = re.compile(r"\\(?:[^\s'\"|;&<>\\][^\s'\"|;&<>]*)")
-_SHARE = re.compile(r"\\\\[A-Za-z][\w.-]*\\[^\s'\"|;&<>]+")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
-_PARAMETER = re.compile(r"\[[@*]\]$|:?[-=+?](?=.|$)|$", re.DOTALL)
+_PARAMETER = re.compile(
+    r"(?:\[[@*]\])?:[0-9]{1,4}(?::[0-9]{1,4})?$|\[[@*0-9]\]$"
+    r"|:?[-=+?](?=.|$)|##?|%%?|//?|,,?|\^\^?|$",
+    re.DOTALL,
+)
 _PAIRS = {
     ")": re.compile(r"\\.|[()]", re.DOTALL),
     "}": re.compile(r"\\.|[{}]", re.DOTALL),
@@ -113,7 +109,9 @@ class _Lexer:
             self._backslash()
         elif character == "'":
             self._single_quoted()
-        elif character in '"“”':
+        elif character in "‘’":
+            self._curly_quoted()
+        elif character in '"“”„':
             self._double_quoted(character)
         elif character in "$`":
             self._dollar(is_quoted=False)
@@ -143,12 +141,17 @@ class _Lexer:
     def _operator(self, character: str) -> None:
         placeholder = _PLACEHOLDER.match(self.text, self.at) if character == "<" else None
         bracketed = _BRACKETED.match(self.text, self.at) if self._may_hold_brackets() else None
-        if placeholder:
+        if self.text.startswith(("<(", ">("), self.at):
+            # A file that the shell fills with what a command prints.
+            self._put_in(self._closing(")", self.at + 2), "command", is_quoted=True)
+        elif character == "(" and self._follows_flag():
+            self._fish_command()
+        elif placeholder:
             self._add(placeholder.group())
             self.at = placeholder.end()
         elif bracketed:
             # ``blk\.(1|2)\.ffn=CPU`` without quotes: brackets and bars belong to the word.
-            self.problems.append(_BARE_BRACKETS)
+            self.problems.append(BARE_BRACKETS)
             self._add(bracketed.group())
             self.at = bracketed.end()
         else:
@@ -176,6 +179,22 @@ class _Lexer:
         is_array = word.endswith("=") and not word.startswith("-")
         return self._is_in_word and not is_array and not self.text.startswith("()", self.at)
 
+    def _fish_command(self) -> None:
+        """``(command)``, told as bash would write it."""
+        end = self._closing(")", self.at + 1)
+        if end < 0:
+            self._plain_operator()
+            return
+        self.problems.append(FISH)
+        self._is_in_word = True
+        self.pieces.append(Piece(f"${self.text[self.at : end]}", True, "command", UNKNOWN))
+        self.at = end
+
+    def _follows_flag(self) -> bool:
+        """Whether the word before is a flag, behind which no bracket stands in sh or bash."""
+        last = self.tokens[-1] if self.tokens and not self._is_in_word else None
+        return last is not None and last.bare.startswith("-") and len(last.pieces) == 1
+
     def _take_document(self, token: Token, name: str) -> None:
         end = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*$", re.MULTILINE)
         found = end.search(self.text, self.at)
@@ -198,16 +217,16 @@ class _Lexer:
         late = _LATE.match(self.text, self.at)
         # Lines that were joined keep their marks; no word begins with a blank.
         lost = self.text.startswith(("\\ ", "\\\t"), self.at)
-        path = self._windows_path()
+        path = windows_path(self.text, self.at, self.pieces if self._is_in_word else None)
         if self.text.startswith("\\\n", self.at):
             self.at += 2
         elif late or (lost and not self._is_in_word):
             self._end_word()
-            self.problems.append(_LATE_MARK)
+            self.problems.append(LATE_MARK)
             self.at = late.end() if late else self.at + 1
         elif path:
             word = "".join(piece.text for piece in self.pieces) + path
-            self.problems.append(_WINDOWS_PATH.format(word=word[:_SHOWN_CHARACTERS]))
+            self.problems.append(WINDOWS_PATH.format(word=word[:_SHOWN_CHARACTERS]))
             self._add(path)
             self.at += len(path)
         elif self.at + 1 < len(self.text):
@@ -216,19 +235,6 @@ class _Lexer:
         else:
             self.at += 1
 
-    def _windows_path(self) -> str:
-        """The rest of a path of Windows that stands here without quotes; empty where none does."""
-        if not self._is_in_word:
-            share = _SHARE.match(self.text, self.at)
-            return share.group() if share else ""
-        last = self.pieces[-1]
-        if len(self.pieces) > 1 or not _BEFORE_WINDOWS_PATH.search(last.text):
-            return ""
-        word = _WINDOWS_WORD.match(self.text, self.at)
-        # A backslash at the end of the line continues it.
-        is_end = word is not None and self.text.startswith("\n", word.end())
-        return word.group().removesuffix("\\" if is_end else "") if word else ""
-
     def _single_quoted(self) -> None:
         end = -1 if "'" in self._unclosed else self.text.find("'", self.at + 1)
         if end < 0:
@@ -236,6 +242,18 @@ class _Lexer:
             return
         self._add(self.text[self.at + 1 : end], is_quoted=True)
         self.at = end + 1
+
+    def _curly_quoted(self) -> None:
+        """A word in the single quotes of a word processor; an apostrophe is a character."""
+        may_begin = not self._is_in_word or self.pieces[-1].text.endswith("=")
+        quoted = _CURLY_QUOTED.match(self.text, self.at) if may_begin else None
+        if quoted is None:
+            self._add(self.text[self.at])
+            self.at += 1
+            return
+        self.problems.append(CURLY)
+        self._add(quoted.group(1), is_quoted=True)
+        self.at = quoted.end()
 
     def _open_quote(self, quote: str) -> None:
         self._unclosed.add(quote)
@@ -250,13 +268,13 @@ class _Lexer:
         start, before = self.at, len(self.pieces)
         self._is_in_word = True
         self.at += 1
-        if not self.read_inside(until='"' if quote == '"' else '”"'):
+        if not self.read_inside(until=_CLOSES[quote]):
             del self.pieces[before:]
             self.at = start
             self._open_quote(quote)
             return
-        if quote == "“":
-            self.problems.append(_CURLY)
+        if quote != '"':
+            self.problems.append(CURLY)
         if len(self.pieces) == before:
             self._add("", is_quoted=True)
 
@@ -325,7 +343,7 @@ class _Lexer:
             self._add(self.text[self.at], is_quoted=is_quoted)
             self.at += 1
         else:
-            self._add_variable(Piece(self.text[self.at : end], is_quoted, name, "?"))
+            self._add_variable(Piece(self.text[self.at : end], is_quoted, name, UNKNOWN))
 
     def _closing(self, closing: str, start: int) -> int:
         """The place behind the ``closing`` that belongs to what was opened; -1 for none."""
@@ -343,13 +361,13 @@ class _Lexer:
     def _braced(self, *, is_quoted: bool) -> None:
         start = self.at + 2
         end = self._closing("}", start)
-        name = _NAME.match(self.text, start, max(end - 1, start))
+        name = _IN_BRACES.match(self.text, start, max(end - 1, start))
         if end < 0 or name is None:
             self._put_in(end, "expression", is_quoted=is_quoted)
             return
         behind = self.text[name.end() : end - 1]
         operator = _PARAMETER.match(behind)
-        found = operator.group() if operator else "?"
+        found = operator.group() if operator else UNKNOWN
         operand = behind[len(found) :] if operator else behind
         raw = self.text[self.at : end]
         self._add_variable(Piece(raw, is_quoted, name.group(), found, operand))
@@ -376,6 +394,6 @@ class _Lexer:
             self._add("{")
             self.at += 1
             return
-        self.problems.append(_LOST_QUOTES)
+        self.problems.append(LOST_QUOTES)
         self._add(self.text[self.at : end], is_quoted=True)
         self.at = end

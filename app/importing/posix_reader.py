@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from app.importing.call import (
     MOST_CALLS,
@@ -20,48 +19,27 @@ from app.importing.call import (
 )
 from app.importing.name_sets import names
 from app.importing.posix_branches import Branches
+from app.importing.posix_dashes import is_flag, straight
+from app.importing.posix_functions import Functions
 from app.importing.posix_lexer import tokens_of
+from app.importing.posix_simples import Simple, bare, simples, without_functions
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
 
 _PUT_IN = re.compile(r"\$\{?(\w+)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
-_SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
 # Words of the shell's own grammar, which stand before a command.
-_KEYWORDS = names("if then else elif fi while until do done ! { } time case esac in function [[")
+_KEYWORDS = names("if then else elif fi while until do done ! { } time case esac in function")
 _DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local", "setenv", "set"})
 _GOING = frozenset({"cd", "pushd"})
 _MISSING_MARK = (
     "broken_continuation: lines that begin with a flag are read as part of the command before "
     "them, though no mark continues it"
 )
-_DASHES = "–—−"
-_TYPOGRAPHIC = "typographic: a long dash is read as the hyphens that a flag begins with"
 _HOME = "home_path: ~ in {word} is not expanded there by the shell; write the full path"
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
 _SHOWN_CHARACTERS = 80
 _MOST_HELD = 200
-
-
-@dataclass
-class _Simple:
-    """One simple command, before anything is put in.
-
-    Attributes:
-        words: Each as its pieces.
-        arrays: Words in brackets behind a word, by its place.
-        targets: Files that redirections name.
-        documents: Here-documents.
-        ends: The operator behind it.
-        is_one_flag: Whether the last line of it is a flag alone.
-    """
-
-    words: list[list[Piece]] = field(default_factory=list)
-    arrays: dict[int, list[list[Piece]]] = field(default_factory=dict)
-    targets: list[list[Piece]] = field(default_factory=list)
-    documents: list[str] = field(default_factory=list)
-    ends: str = "\n"
-    is_one_flag: bool = False
 
 
 def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
@@ -76,8 +54,7 @@ def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
     """
     tokens, problems = tokens_of(text)
     reading = _Reading(list(problems), known or {})
-    for simple in reading.joined(_simples(tokens)):
-        reading.take(simple)
+    reading.take_all(tokens)
     return reading.script()
 
 
@@ -103,56 +80,6 @@ def _plain_words(token: Token, variables: Variables) -> list[str]:
     return variables.words(token.pieces)
 
 
-# --- simple commands ------------------------------------------------------------------------
-
-
-def _simples(tokens: Sequence[Token]) -> Iterator[_Simple]:
-    """The simple commands, in order; redirections taken out, brackets of arrays taken in."""
-    simple, number = _Simple(), 0
-    while number < len(tokens):
-        token = tokens[number]
-        number += 1
-        if not token.operator:
-            simple.words.append(token.pieces)
-        elif token.operator == "(" and _begins_array(simple):
-            number = _take_array(tokens, number, simple)
-        elif token.operator in _SEPARATORS:
-            simple.ends = token.operator
-            yield simple
-            simple = _Simple()
-        elif token.operator in {"<<", "<<-"}:
-            simple.documents.append(token.body)
-        elif number < len(tokens) and not tokens[number].operator:
-            simple.targets.append(tokens[number].pieces)
-            number += 1
-    yield simple
-
-
-def _begins_array(simple: _Simple) -> bool:
-    last = simple.words[-1] if simple.words else []
-    return bool(last) and not last[-1].name and last[-1].text.endswith("=")
-
-
-def _take_array(tokens: Sequence[Token], number: int, simple: _Simple) -> int:
-    words: list[list[Piece]] = []
-    while number < len(tokens) and tokens[number].operator != ")":
-        if not tokens[number].operator:
-            words.append(tokens[number].pieces)
-        number += 1
-    simple.arrays[len(simple.words) - 1] = words
-    return number + 1
-
-
-def _bare(pieces: Sequence[Piece]) -> str:
-    """The beginning of a word that stands without quotes and without variables."""
-    return pieces[0].text if pieces and not pieces[0].name and not pieces[0].is_quoted else ""
-
-
-def _is_flag(pieces: Sequence[Piece]) -> bool:
-    bare = _bare(pieces)
-    return bare[:1] in {"-", *_DASHES} and len(bare) > 1 and not bare[1:].isspace()
-
-
 # --- what they mean -------------------------------------------------------------------------
 
 
@@ -168,54 +95,89 @@ class _Reading:
         self._problems = problems
         self._held: dict[str, str] = {}
         self._folder = ""
+        self._functions = Functions()
 
-    def joined(self, simples: Iterator[_Simple]) -> Iterator[_Simple]:
+    def take_all(self, tokens: Sequence[Token]) -> None:
+        """All commands, those of functions where they are called."""
+        kept, bodies = without_functions(tokens)
+        self._functions.define(bodies)
+        self._take_tokens(kept)
+        for body in self._functions.uncalled():
+            self._take_tokens(body)
+
+    def _take_tokens(self, tokens: Sequence[Token]) -> None:
+        for simple in self.joined(simples(tokens)):
+            self.take(simple)
+
+    def joined(self, simples: Iterator[Simple]) -> Iterator[Simple]:
         """The commands, where lines that begin with a flag belong to the one before."""
-        before: _Simple | None = None
+        before: Simple | None = None
         for simple in simples:
             if not simple.words and not simple.documents:
+                if before is not None and simple.ends == ";;":
+                    before.ends = simple.ends
                 continue
             if before is not None and self._belongs(before, simple):
                 before.words += simple.words
                 before.targets += simple.targets
                 before.ends = simple.ends
-                before.is_one_flag = len(simple.words) == 1 and _is_flag(simple.words[0])
+                before.is_one_flag = len(simple.words) == 1 and is_flag(simple.words[0])
                 continue
             if before is not None:
                 yield before
             before = simple
-            before.is_one_flag = len(simple.words) == 1 and _is_flag(simple.words[0])
+            before.is_one_flag = len(simple.words) == 1 and is_flag(simple.words[0])
         if before is not None:
             yield before
 
-    def _belongs(self, before: _Simple, simple: _Simple) -> bool:
+    def _belongs(self, before: Simple, simple: Simple) -> bool:
         if before.ends != "\n" or not simple.words or _is_assignment(before):
             return False
-        is_flag = _is_flag(simple.words[0])
-        if is_flag and not _is_flag(before.words[0] if before.words else []):
+        begins = is_flag(simple.words[0])
+        if begins and not is_flag(before.words[0] if before.words else []):
             self._problems.append(_MISSING_MARK)
         # One word a line, as fields of some programs want them: a value follows its flag.
-        return is_flag or (before.is_one_flag and len(simple.words) == 1)
+        return begins or (before.is_one_flag and len(simple.words) == 1)
 
-    def take(self, simple: _Simple) -> None:
+    def take(self, simple: Simple) -> None:
         """One command: what it sets, goes to, or calls."""
         words = self._without_keywords(simple)
         self._branches.begin_command()
         self._take(simple, words)
-        first = _bare(simple.words[0]) if simple.words else ""
-        self._branches.end_command(simple.ends, first, _bare(words[0]) if words else "")
+        first = bare(simple.words[0]) if simple.words else ""
+        self._branches.end_command(simple.ends, first, bare(words[0]) if words else "")
 
-    def _take(self, simple: _Simple, words: list[list[Piece]]) -> None:
-        name = _bare(words[0]) if words else ""
+    def _take(self, simple: Simple, words: list[list[Piece]]) -> None:
+        name = bare(words[0]) if words else ""
         env: dict[str, str] = {}
         first = 0
-        while first < len(words) and _ASSIGNMENT.match(_bare(words[first])):
+        scalars = self._variables.scalars
+        before: dict[str, str | None] = {}
+        while first < len(words) and (match := _ASSIGNMENT.match(bare(words[first]))):
+            before.setdefault(match.group(1), scalars.get(match.group(1)))
             self._assign(words[first], self._array_of(simple, words[first]), env)
+            # Each may use the one before.
+            scalars.update(env)
             first += 1
+        self._put_back(before)
         self._take_documents(simple)
         if first == len(words):
             self._set(env)
-        elif name in _DECLARING:
+        elif self._functions.has(bare(words[first])):
+            self._call_function(bare(words[first]), words[first + 1 :], env)
+        elif not self._builtin(name, simple, words):
+            self._call(words[first:], env)
+
+    def _put_back(self, before: Mapping[str, str | None]) -> None:
+        for name, value in before.items():
+            if value is None:
+                self._variables.scalars.pop(name, None)
+            else:
+                self._variables.scalars[name] = value
+
+    def _builtin(self, name: str, simple: Simple, words: list[list[Piece]]) -> bool:
+        """A command that changes what the next ones find; whether it is one."""
+        if name in _DECLARING:
             self._declare(name, simple, words[1:])
         elif name == "unset":
             self._unset(words[1:])
@@ -224,9 +186,42 @@ class _Reading:
         elif name == "launchctl":
             self._declare("setenv", simple, words[2:])
         elif name in _GOING:
-            self._folder = self._variables.text(words[1]) if len(words) > 1 else "~"
+            self._go([word for word in words[1:] if not bare(word).startswith("-")])
+        elif name == "for":
+            self._loop(words[1:])
+        elif name == "shift":
+            self._variables.shift()
         else:
-            self._call(words[first:], env)
+            return False
+        return True
+
+    def _go(self, words: list[list[Piece]]) -> None:
+        """Into a folder, which may be inside the one that the text went to before."""
+        to = self._variables.text(words[0]) if words else "~"
+        is_inside = bool(self._folder) and re.match(r"[/~\\$%-]|[A-Za-z]:", to) is None
+        self._folder = f"{self._folder.rstrip('/')}/{to}" if is_inside else to
+
+    def _loop(self, words: list[list[Piece]]) -> None:
+        """``for NAME in WORDS``."""
+        name = bare(words[0]) if words else ""
+        if len(words) > 2 and bare(words[1]) == "in" and name.isidentifier():
+            values = [value for word in words[2:] for value in self._variables.words(word)]
+            self._hold(name)
+            self._branches.loop(name, values)
+
+    def _call_function(self, name: str, pieces: list[list[Piece]], env: Mapping[str, str]) -> None:
+        """The commands of a function, with the words that it is given."""
+        body = self._functions.enter(name)
+        if body is None:
+            return
+        outside = self._variables.given
+        self._variables.scalars.update(env)
+        self._variables.given = tuple(
+            given for one in pieces for given in self._variables.words(one)
+        )
+        self._take_tokens(body)
+        self._variables.given = outside
+        self._functions.leave()
 
     def _set(self, env: Mapping[str, str]) -> None:
         self._branches.assigned(env)
@@ -240,15 +235,15 @@ class _Reading:
             self._variables.arrays.pop(name, None)
             self._variables.exported.discard(name)
 
-    def _without_keywords(self, simple: _Simple) -> list[list[Piece]]:
+    def _without_keywords(self, simple: Simple) -> list[list[Piece]]:
         words = simple.words
         first = 0
-        while first < len(words) and len(words[first]) == 1 and _bare(words[first]) in _KEYWORDS:
-            self._branches.keyword(_bare(words[first]))
+        while first < len(words) and len(words[first]) == 1 and bare(words[first]) in _KEYWORDS:
+            self._branches.keyword(bare(words[first]))
             first += 1
         return words[first:]
 
-    def _array_of(self, simple: _Simple, word: list[Piece]) -> list[list[Piece]] | None:
+    def _array_of(self, simple: Simple, word: list[Piece]) -> list[list[Piece]] | None:
         return next((simple.arrays[at] for at in simple.arrays if simple.words[at] is word), None)
 
     def _assign(
@@ -262,6 +257,7 @@ class _Reading:
         if array is not None:
             values = tuple(word for item in array for word in self._variables.words(item))
             before = self._variables.arrays.get(name, ()) if adds else ()
+            self._branches.assigned([name])
             self._variables.set_array(name, before + values)
             self._hold(name)
             return name
@@ -285,31 +281,36 @@ class _Reading:
         whole = "\0".join(texts) if held else ""
         return [problem for about, problem in held.items() if about in whole]
 
-    def _declare(self, command: str, simple: _Simple, words: list[list[Piece]]) -> None:
+    def _declare(self, command: str, simple: Simple, words: list[list[Piece]]) -> None:
         """``export``, ``declare -x``; ``setenv`` of csh and ``set -x`` of fish."""
         if command in {"setenv", "set"}:
             self._declare_by_words(command, words)
             return
-        flags = [_bare(word) for word in words if _bare(word).startswith("-")]
+        flags = [bare(word) for word in words if bare(word).startswith("-")]
         is_exported = command == "export" or any("x" in flag for flag in flags)
         env: dict[str, str] = {}
         for word in words:
-            if _ASSIGNMENT.match(_bare(word)):
+            if _ASSIGNMENT.match(bare(word)):
                 name = self._assign(word, self._array_of(simple, word), env)
             else:
-                name = _bare(word)
+                name = bare(word)
             if is_exported and not name.startswith("-"):
                 self._variables.exported.add(name)
         self._set(env)
 
     def _declare_by_words(self, command: str, words: list[list[Piece]]) -> None:
         values = [word for pieces in words for word in self._variables.words(pieces)]
+        if command == "set" and values[:1] == ["--"]:
+            self._variables.given = tuple(values[1:])
+            return
         flags = [value for value in values if value.startswith("-") and value[1:].isalpha()]
         operands = values[len(flags) :]
-        is_fish = command == "set" and any("x" in flag for flag in flags) and len(operands) > 1
+        # Of sh and bash it would set what the script is given, which nobody does without "--".
+        is_fish = command == "set" and len(operands) > 1 and operands[0].isidentifier()
         if (command == "setenv" or is_fish) and operands:
             self._set({operands[0]: " ".join(operands[1:])})
-            self._variables.exported.add(operands[0])
+            if command == "setenv" or any("x" in flag for flag in flags):
+                self._variables.exported.add(operands[0])
 
     def _alias(self, words: list[list[Piece]]) -> None:
         """``alias name='command'``: its text is a command of that name."""
@@ -324,10 +325,11 @@ class _Reading:
 
     def _call(self, pieces: list[list[Piece]], env: dict[str, str]) -> None:
         words: list[str] = []
+        self._variables.read.clear()
         for word in pieces:
             made = self._variables.words(word)
-            if _bare(word):
-                made = list(map(self._straight, made))
+            if bare(word):
+                made = [straight(each, self._problems) for each in made]
             words += made
             self._say_home(word, made)
         if not words or len(self._calls) >= MOST_CALLS:
@@ -336,18 +338,11 @@ class _Reading:
         whole = kept_env(self._variables.env(), used) | env
         problems = [*self._variables.take_problems().values()]
         problems += self._of_values([*words, *whole.values()])
+        for name in sorted(self._branches.left_out.keys() & self._variables.read):
+            problems += self._branches.left_out[name]
         if self._folder and any(map(is_relative_file, words)):
             problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
         self._calls.append(Call(tuple(words), whole, "", self._folder, once(problems)))
-
-    def _straight(self, word: str) -> str:
-        """The word with hyphens where a word processor made a dash of them."""
-        if word[:1] not in _DASHES or len(word) < 2 or not word.lstrip(_DASHES)[:1].isalpha():
-            return word
-        self._problems.append(_TYPOGRAPHIC)
-        rest = word.lstrip(_DASHES)
-        is_short = len(word) - len(rest) == 1 and word[0] != "—" and "-" not in rest
-        return ("-" if is_short and len(rest) <= 4 else "--") + rest
 
     def _say_home(self, pieces: list[Piece], words: list[str]) -> None:
         for word in words:
@@ -357,12 +352,12 @@ class _Reading:
                 said = _HOME.format(word=word[:_SHOWN_CHARACTERS])
                 self._variables.problems[said] = said
 
-    def _take_documents(self, simple: _Simple) -> None:
+    def _take_documents(self, simple: Simple) -> None:
         for number, body in enumerate(simple.documents):
             name = ""
             if number < len(simple.targets):
                 name = self._variables.text(simple.targets[number])
-            elif len(simple.words) > 1 and _bare(simple.words[0]) in {"tee", "sudo"}:
+            elif len(simple.words) > 1 and bare(simple.words[0]) in {"tee", "sudo"}:
                 name = self._variables.text(simple.words[-1])
             self._documents.append(Document(name, body))
 
@@ -385,7 +380,7 @@ class _Reading:
         return Script(tuple(self._calls), env, once(problems), tuple(self._documents))
 
 
-def _is_assignment(simple: _Simple) -> bool:
+def _is_assignment(simple: Simple) -> bool:
     return bool(simple.words) and all(
-        _ASSIGNMENT.match(_bare(word)) is not None for word in simple.words
+        _ASSIGNMENT.match(bare(word)) is not None for word in simple.words
     )

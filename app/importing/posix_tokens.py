@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _ESCAPES = {
@@ -13,8 +14,13 @@ _ANSI = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )
+UNKNOWN = "!"
+"""The operator of what nobody can put in here."""
 _LAST_CHARACTER = 0x10FFFF
 _FIRST_NO_ASCII = 0x80
+_BEFORE_WINDOWS_PATH = re.compile(r"(?:^|=)(?:[A-Za-z]:|\.{1,2})$")
+_WINDOWS_WORD = re.compile(r"\\(?:[^\s'\"|;&<>\\][^\s'\"|;&<>]*)")
+_SHARE = re.compile(r"\\\\[A-Za-z][\w.-]*\\[^\s'\"|;&<>]+")
 _JSON_BEGINS = re.compile(r'\{\s{0,8}"')
 
 
@@ -26,7 +32,7 @@ class Piece:
         text: Literal text; of a variable, how it was written.
         is_quoted: Whether it stood in quotes.
         name: Of a variable; empty for literal text.
-        operator: What ``${name…}`` has behind the name; ``?`` for what nobody can put in here.
+        operator: What ``${name…}`` has behind the name; :data:`UNKNOWN` for what nobody can put in.
         operand: What stands behind the operator.
     """
 
@@ -93,3 +99,22 @@ def json_end(text: str, at: int) -> int:
         return json.JSONDecoder().raw_decode(text, at)[1]
     except (ValueError, RecursionError):
         return -1
+
+
+def windows_path(text: str, at: int, pieces: Sequence[Piece] | None) -> str:
+    """The rest of a path of Windows that stands at a place without quotes; empty for none.
+
+    Args:
+        text: In which it stands.
+        at: The place of its first backslash.
+        pieces: Those of the word so far; None where no word has begun.
+    """
+    if pieces is None:
+        share = _SHARE.match(text, at)
+        return share.group() if share else ""
+    if len(pieces) != 1 or not _BEFORE_WINDOWS_PATH.search(pieces[-1].text):
+        return ""
+    word = _WINDOWS_WORD.match(text, at)
+    # A backslash at the end of the line continues it.
+    is_end = word is not None and text.startswith("\n", word.end())
+    return word.group().removesuffix("\\" if is_end else "") if word else ""

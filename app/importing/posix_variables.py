@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.importing.posix_expansions import CASES, CUTTING, REPLACING, changed, total
 from app.importing.posix_lexer import pieces_of
-from app.importing.posix_tokens import Piece
+from app.importing.posix_tokens import UNKNOWN, Piece
 from app.importing.secret_words import hidden, is_secret_name
 from app.importing.text_error import TextError
 
@@ -14,6 +15,7 @@ from app.importing.text_error import TextError
 _LONGEST_WORD_CHARACTERS = 100_000
 _DEEPEST_DEFAULT = 8
 _SHOWN_CHARACTERS = 60
+_OF_SCRIPT = frozenset("123456789@*")
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Variables:
         exported: Names that programs find in their environment.
         used: Names that were put in somewhere.
         problems: ``code: sentence`` by what they are about, since they were last taken.
+        given: What a function, or the text by ``set --``, is given; None where nobody knows.
+        read: Names that were put in since somebody last emptied it.
     """
 
     scalars: dict[str, str] = field(default_factory=dict)
@@ -33,6 +37,8 @@ class Variables:
     exported: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
     problems: dict[str, str] = field(default_factory=dict)
+    given: tuple[str, ...] | None = None
+    read: set[str] = field(default_factory=set)
 
     def words(self, pieces: Sequence[Piece]) -> list[str]:
         """One word of the text as the words that the shell makes of it."""
@@ -54,6 +60,10 @@ class Variables:
         _check_length(sum(map(len, values)) + len(values))
         self.arrays[name] = values
 
+    def shift(self) -> None:
+        """Take away the first of what is given."""
+        self.given = self.given[1:] if self.given is not None else None
+
     def text(self, pieces: Sequence[Piece]) -> str:
         """One word of the text as one word, as an assignment takes it."""
         return " ".join(self.words([_quoted(piece) for piece in pieces]))
@@ -70,12 +80,11 @@ class Variables:
     def _fields(self, piece: Piece) -> list[str]:
         if not piece.name:
             return [piece.text]
-        if piece.operator in {"[@]", "[*]"} or (not piece.operator and piece.name in self.arrays):
+        if piece.name in {"@", "*"}:
+            return self._given(piece)
+        if piece.operator[:1] == "[" or (not piece.operator and piece.name in self.arrays):
             return self._array(piece)
         value = self._value(piece, depth=0)
-        if piece.name in {"@", "*"}:
-            # What a script is given is nothing where it is only read.
-            return []
         if piece.is_quoted or value == piece.text:
             return [value]
         # Without quotes a value is as many words as it has, and none where it is empty.
@@ -84,29 +93,87 @@ class Variables:
     def _array(self, piece: Piece) -> list[str]:
         if piece.name not in self.arrays:
             return [self._value(Piece(piece.text, piece.is_quoted, piece.name), depth=0)]
-        self.used.add(piece.name)
+        self._use(piece.name)
         values = self.arrays[piece.name]
-        if not piece.operator:
-            return list(values[:1])
-        return [" ".join(values)] if piece.operator == "[*]" and piece.is_quoted else list(values)
+        which, colon, part = piece.operator.partition(":")
+        if not which or which[1].isdigit():
+            at = int(which[1]) if which else 0
+            values = values[at : at + 1]
+        elif colon:
+            values = values[_slice(part)]
+        return _as_words(values, is_quoted=piece.is_quoted, is_joined=which == "[*]")
 
     def _value(self, piece: Piece, depth: int) -> str:
         """What is put in; a secret is told of by a word that says no more than that."""
         value = self._whole_value(piece, depth)
         return hidden(value) if piece.name and is_secret_name(piece.name) else value
 
+    def _given(self, piece: Piece) -> list[str]:
+        """What a script is given is nothing where it is only read, which is told."""
+        if self.given is None:
+            self._unresolved(piece)
+            return []
+        values = self.given
+        if piece.operator[:1] == ":" and piece.operator[1:2].isdigit():
+            # The first is number one; number nought is the script.
+            values = ("", *self.given)[_slice(piece.operator[1:])]
+        return _as_words(values, is_quoted=piece.is_quoted, is_joined=piece.name == "*")
+
+    def _use(self, name: str) -> None:
+        self.used.add(name)
+        self.read.add(name)
+
+    def _known(self, name: str) -> str | None:
+        if not name.isdigit():
+            return self.scalars.get(name)
+        number = int(name)
+        if self.given is None or number == 0:
+            return None
+        return self.given[number - 1] if number <= len(self.given) else ""
+
     def _whole_value(self, piece: Piece, depth: int) -> str:
-        known = self.scalars.get(piece.name)
-        if piece.operator == "?":
-            return self._unresolved(piece)
+        known = self._known(piece.name)
+        if piece.operator == UNKNOWN:
+            return self._worked_out(piece, known)
         if known is not None:
-            self.used.add(piece.name)
+            self._use(piece.name)
         if piece.operator in {":-", ":=", "-", "="}:
             is_set = known is not None and (known or not piece.operator.startswith(":"))
             return known or "" if is_set else self._default(piece, depth)
         if piece.operator in {":+", "+"}:
-            return self._default(piece, depth) if known else ""
-        return self._unresolved(piece) if known is None else known
+            is_set = known is not None and (known or piece.operator == "+")
+            return self._default(piece, depth) if is_set else ""
+        if known is None:
+            return self._unresolved(piece)
+        return self._changed(piece, known, depth)
+
+    def _worked_out(self, piece: Piece, known: str | None) -> str:
+        """A sum, a word that a function is given; everything else the shell alone knows."""
+        if piece.text.startswith("$((") and piece.text.endswith("))"):
+            made = total(piece.text[3:-2], self.scalars)
+            return self._unresolved(piece) if made is None else str(made)
+        if piece.name == "#" and self.given is not None:
+            return str(len(self.given))
+        if known is not None and piece.name.isdigit():
+            return known
+        return self._unresolved(piece)
+
+    def _changed(self, piece: Piece, known: str, depth: int) -> str:
+        if piece.operator[:1] == ":" and piece.operator[1:2].isdigit() and "$" not in known:
+            return known[_slice(piece.operator[1:])]
+        if piece.operator not in {*CUTTING, *REPLACING, *CASES}:
+            return known
+        made = None
+        # What is open, or waits for a value itself, must not be cut at a place of its name.
+        if "$" not in known and depth < _DEEPEST_DEFAULT:
+            made = changed(known, piece.operator, self._operand(piece, depth))
+        return self._unresolved(piece) if made is None else made
+
+    def _operand(self, piece: Piece, depth: int) -> str:
+        return "".join(
+            self._value(part, depth + 1) if part.name else part.text
+            for part in pieces_of(piece.operand)
+        )
 
     def _default(self, piece: Piece, depth: int) -> str:
         if depth >= _DEEPEST_DEFAULT:
@@ -124,12 +191,31 @@ class Variables:
     def _unresolved(self, piece: Piece) -> str:
         shown = piece.text if len(piece.text) <= _SHOWN_CHARACTERS else f"{piece.text[:59]}…"
         why = "has no value in this text"
-        if piece.text.startswith("$(("):
+        if piece.text.startswith("$((") or piece.operator in {*CUTTING, *REPLACING, *CASES}:
             why = "is worked out by the shell"
         elif piece.name == "command":
             why = "is what a command prints; nothing is executed here"
+        elif piece.name in _OF_SCRIPT:
+            why = "is what the script is given when it is started"
+        elif piece.operator in {":?", "?"}:
+            # What the shell says where it is missing is no part of the word.
+            said = f"; the text asks for it: {piece.operand[:_SHOWN_CHARACTERS]}"
+            why += said if piece.operand else ""
+            piece, shown = Piece(f"${{{piece.name}}}"), f"${{{piece.name}}}"
         self.problems[piece.text] = f"unresolved_variable: {shown} {why}"
         return piece.text
+
+
+def _slice(text: str) -> slice:
+    """``2:3`` as from the second on three."""
+    first, _, count = text.partition(":")
+    return slice(int(first), int(first) + int(count) if count else None)
+
+
+def _as_words(values: Sequence[str], *, is_quoted: bool, is_joined: bool) -> list[str]:
+    if is_quoted:
+        return [" ".join(values)] if is_joined else list(values)
+    return [word for value in values for word in value.split()]
 
 
 def _quoted(piece: Piece) -> Piece:

@@ -56,6 +56,15 @@ _ANY_SCRIPT = re.compile(
 _MAY_CALL = re.compile(
     r"llama|vllm|sglang|kobold|trtllm|tensorrt|lms|server|main|docker|podman|nerdctl", re.IGNORECASE
 )
+# Words that no sentence begins with.
+_MORE_SCRIPT = re.compile(
+    r"\s*(?:sudo|nohup|disown|htop|nvidia-smi|rocm-smi|conda|mamba|srun|sbatch|module[ \t]+load|"
+    r"local|declare|typeset|readonly|unset|setopt|nvitop|pkill|killall|numactl|taskset|systemd-run|"
+    r"log_\w+)(?:\s|$)"
+)
+_FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([\w.-]{1,60})[ \t]*\(\)", re.MULTILINE)
+_CASES = re.compile(r"^[ \t]*case[ \t].{1,80}[ \t]in\b", re.MULTILINE)
+_CASE = re.compile(r"[ \t]*\(?[\w*?.|\"'/ \[\]-]{1,80}\)(?:\s|$)")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _BEFORE_NAMES = "\"'`(=["
 _MOST_WORDS = 400
@@ -154,9 +163,15 @@ def _prompt(line: str) -> tuple[str, str]:
 
 def _has_sentences(lines: Sequence[str]) -> bool:
     """Whether there are lines that no script has."""
+    text = "\n".join(lines)
+    if text.lstrip().startswith("#!"):
+        return False
+    functions = frozenset(_FUNCTION.findall(text))
+    has_cases = _CASES.search(text) is not None
     is_open = False
     for line in lines:
-        if not is_open and not _is_script_line(line):
+        is_of_script = _is_script_line(line) or _is_of_this_script(line, functions, has_cases)
+        if not is_open and not is_of_script:
             return True
         is_open = _CONTINUED.search(line) is not None
     return False
@@ -164,11 +179,17 @@ def _has_sentences(lines: Sequence[str]) -> bool:
 
 def _is_script_line(line: str) -> bool:
     is_plain = _FLAG.match(line) or _ASSIGNMENT.match(line) or _ANY_SCRIPT.match(line)
-    if is_plain or begins_call(line):
+    if is_plain or _MORE_SCRIPT.match(line) or begins_call(line):
         return True
     words = line.split(None, 3)
     # Some program with a flag; a sentence has no flag for its second word.
     return len(words) == 1 or (len(words) > 1 and _FLAG.match(words[1]) is not None)
+
+
+def _is_of_this_script(line: str, functions: frozenset[str], has_cases: bool) -> bool:
+    """Whether a line calls a function of the text, or is one of its cases."""
+    first = next(iter(line.split(None, 1)), "")
+    return first in functions or (has_cases and _CASE.match(line) is not None)
 
 
 def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
