@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.background import Task
 from app.desk import Desk
 from app.draft_wiring import DraftWiring
+from app.kept_models import KeptModels, UnkeptModels
 from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
 from app.library.model_list import ModelList
@@ -18,7 +19,8 @@ from app.lost_workers import LostWorkers
 from app.memory_help import MemoryHelp
 from app.model_bound import for_file
 from app.model_files import ModelFiles
-from app.picker_wiring import KeptModels, PickerWiring, UnkeptModels
+from app.picker_wiring import PickerWiring
+from app.template_sample_wiring import TemplateSampleWiring
 from app.unused_gpu import UnusedGpu
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
 from engine_bridge.model_facts import ModelFacts
@@ -26,7 +28,8 @@ from engine_bridge.protocol import UNASKED, Applied, Hello, Refused
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.rules import repair_words
-from widgets.drop_target import DropTarget
+from widgets.drop_target import is_model, wanted_path
+from widgets.dropped_path import DroppedPath
 from widgets.status_banner import StatusBanner
 from widgets.top_bar import TopBar
 
@@ -83,6 +86,7 @@ class EngineWiring(QObject):
         self.picker = PickerWiring(
             desk, self.models, self._kept, parent, load=self.load, load_demo=self.load_demo
         )
+        self.samples = TemplateSampleWiring(self.picker)
         self.files = ModelFiles(self)
         self.files.trouble_found.connect(self._on_file_trouble_found)
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
@@ -94,9 +98,8 @@ class EngineWiring(QObject):
         self.picker.refused.connect(
             lambda sentence: banner.show_problem(sentence, "", [(_OPEN, "Open a model file…")])
         )
-        drops = DropTarget(parent)
-        drops.file_dropped.connect(self.load)
-        drops.folder_dropped.connect(self.picker.add_dropped)
+        drops = DroppedPath(parent, wanted_path)
+        drops.dropped.connect(self._on_path_dropped)
         parent.installEventFilter(self)
         top.set_model(None, None)
         top.set_state("starting")
@@ -110,6 +113,7 @@ class EngineWiring(QObject):
     def close(self) -> None:
         """End the processes that list and look at models; waits at most a second for each."""
         self.picker.close()
+        self.samples.close()
         self.drafts.close()
         self.memory_help.close()
         self.models.close()
@@ -163,6 +167,12 @@ class EngineWiring(QObject):
         self._desk.client.restart()
 
     # --- What came in -------------------------------------------------------------------
+
+    def _on_path_dropped(self, path: str) -> None:
+        if is_model(path):
+            self.load(path)
+        else:
+            self.picker.add_dropped(path)
 
     def _on_demo_succeeded(self, demo: DemoModel) -> None:
         self._demo = None

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QVBoxLayout, QW
 
 from app.background import Task
 from app.command_wiring import SHELL_NAMES, CommandWiring
+from app.dialog_size import fit_dialog
 from app.export_saving import save_part, save_parts
 from app.export_sheets import export_sheet, export_targets
 from app.last_folder import EXPORTS, LastFolder
@@ -21,7 +22,6 @@ from widgets.export_view import ExportView
 from widgets.theme import set_role
 
 _SIZE_PX = (330 * STEP_PX, 195 * STEP_PX)
-_SHARE = 0.94
 _ALL_FILES = "All files (*)"
 # More names than these make no sentence that is read.
 _MOST_NAMES = 3
@@ -71,13 +71,7 @@ class ExportWiring(QObject):
 
     def open(self) -> None:
         """Show it, beside the window, which goes on working."""
-        if not self.dialog.isVisible():
-            window = self._window
-            width, height = _SIZE_PX
-            self.dialog.resize(
-                min(width, round(_SHARE * window.width())),
-                min(height, round(_SHARE * window.height())),
-            )
+        fit_dialog(self.dialog, self._window, _SIZE_PX)
         self._show()
         self.dialog.show()
         self.dialog.activateWindow()

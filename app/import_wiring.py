@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.background import Task
 from app.desk import Desk
+from app.dialog_size import fit_dialog
 from app.import_files import CommandFileError, read_command_file
 from app.import_guess import looks_like_command
 from app.import_models import model_key, named_path
@@ -22,7 +23,8 @@ from engine_bridge.gguf_window import shown_name
 from engine_bridge.settings.domain import DomainError
 from engine_bridge.settings.row import Applies
 from resources.tokens import STEP_PX
-from widgets.import_drop import FILE_FILTERS, ImportDrop
+from widgets.dropped_path import DroppedPath
+from widgets.import_drop import FILE_FILTERS, command_file
 from widgets.import_sheet import ImportChoice
 from widgets.import_view import ImportView
 
@@ -30,7 +32,6 @@ IMPORTS = "imports"
 """Purpose under which the folder of imported files is remembered."""
 
 _SIZE_PX = (290 * STEP_PX, 190 * STEP_PX)
-_BESIDE_PX = 10 * STEP_PX
 # Several changes of the desk come together.
 _AGAIN_MS = 60
 _FAULT_TITLE = "This text could not be read"
@@ -82,8 +83,8 @@ class ImportWiring(QObject):
         self._again = QTimer(self, singleShot=True, interval=_AGAIN_MS)
         self._again.timeout.connect(self._read)
         desk.session.wanted_changed.connect(lambda _: self._read_soon())
-        drops = ImportDrop(window)
-        drops.file_dropped.connect(self.open_file)
+        drops = DroppedPath(window, command_file)
+        drops.dropped.connect(self.open_file)
         window.installEventFilter(self)
 
     @property
@@ -144,11 +145,7 @@ class ImportWiring(QObject):
     def _make(self) -> ImportView:
         view = ImportView(self._window)
         self._view = view
-        room = self._window.size()
-        view.resize(
-            max(view.minimumWidth(), min(_SIZE_PX[0], room.width() - _BESIDE_PX)),
-            max(view.minimumHeight(), min(_SIZE_PX[1], room.height() - _BESIDE_PX)),
-        )
+        fit_dialog(view, self._window, _SIZE_PX)
         view.text_settled.connect(self._on_text_settled)
         view.said.connect(self._on_said)
         view.fill_toggled.connect(lambda _: self._read_soon())
@@ -319,5 +316,5 @@ def _taken_words(count: int, engine: str) -> str:
     if not count:
         return "No setting was changed."
     if count == 1:
-        return f"One setting of the {engine} command is in the desk."
-    return f"{count:,} settings of the {engine} command are in the desk."
+        return f"One setting of the {engine} command is set now."
+    return f"{count:,} settings of the {engine} command are set now."

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QVBoxLayout, QWidget
 from app.background import Task
 from app.command_wiring import TRIED, UNITED, CommandWiring
 from app.desk import Desk
+from app.dialog_size import fit_dialog
 from app.experiment_run import RunEnd
 from app.experiments.experiment import Experiment, State
 from app.experiments.server_program import (
@@ -35,7 +36,6 @@ from widgets.theme import set_role
 from widgets.try_view import TryView
 
 _SIZE_PX = (235 * STEP_PX, 190 * STEP_PX)
-_SHARE = 0.94
 # Often enough to follow a log, seldom enough for a server that says much.
 _LOG_MS = 100
 _ORDERS = (Order.TURNS, Order.AFTER, Order.ALONE)
@@ -114,12 +114,7 @@ class TryWiring(QObject):
     def open(self) -> None:
         """Show it, beside the window, which goes on working."""
         if not self.dialog.isVisible():
-            window = self._window
-            width, height = _SIZE_PX
-            self.dialog.resize(
-                min(width, round(_SHARE * window.width())),
-                min(height, round(_SHARE * window.height())),
-            )
+            fit_dialog(self.dialog, self._window, _SIZE_PX)
             self._look_for_program()
         self.refresh()
         self.dialog.show()

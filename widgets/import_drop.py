@@ -1,13 +1,10 @@
-"""Files with commands in them, by their names, and such files dropped anywhere on a window.
-
-Knows names; nothing is opened.
-"""
+"""Files with commands in them, by their names; nothing is opened."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QMimeData
+
+from widgets.dropped_path import one_local_path
 
 _SUFFIXES = (
     ".ini", ".yaml", ".yml", ".service", ".env", ".kcpps", ".sh", ".bash", ".bat", ".cmd", ".ps1",
@@ -35,38 +32,5 @@ def is_command_file(path: str) -> bool:
 
 def command_file(data: QMimeData) -> str:
     """The one local file of ``data`` in which commands may stand, else empty."""
-    urls = data.urls()
-    if len(urls) != 1 or not urls[0].isLocalFile():
-        return ""
-    path = urls[0].toLocalFile()
+    path = one_local_path(data)
     return path if is_command_file(path) else ""
-
-
-class ImportDrop(QObject):
-    """Makes a window take one file of commands; other drops go on to whoever wants them.
-
-    A child that takes drops itself has the first say: on a conversation such a file is attached.
-
-    Signals:
-        file_dropped: Path (str) of the file; nothing was read.
-    """
-
-    file_dropped = Signal(str)
-
-    def __init__(self, window: QWidget) -> None:
-        """Watch ``window``."""
-        super().__init__(window)
-        window.setAcceptDrops(True)
-        window.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take what is wanted."""
-        # A drop is a drag move to Qt, and a drag enter as well.
-        if isinstance(event, QDragEnterEvent | QDragMoveEvent | QDropEvent):
-            path = command_file(event.mimeData())
-            if path:
-                event.acceptProposedAction()
-                if event.type() is QEvent.Type.Drop:
-                    self.file_dropped.emit(path)
-                return True
-        return super().eventFilter(watched, event)

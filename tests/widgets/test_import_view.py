@@ -12,7 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from widgets.import_drop import ImportDrop
+from widgets.dropped_path import DroppedPath
+from widgets.import_drop import command_file
 from widgets.import_sheet import (
     ImportAsk,
     ImportChoice,
@@ -40,7 +41,7 @@ ROWS = (
 COMMAND = ImportCommand(
     title="coder · llama-server",
     engine="llama-server",
-    summary="llama-server: 4 settings, 3 of which differ from what is wanted now.",
+    summary="llama-server: 4 settings, 3 of which differ from what is set now.",
     rows=ROWS,
     model=ImportModel("/models/a.gguf", "Not opened.", can_confirm=True),
     problems=(
@@ -435,9 +436,9 @@ def test_that_a_window_takes_files_of_commands_alone(
     shown: Callable[[QWidget], None], path: str, is_taken: bool
 ) -> None:
     window = QWidget()
-    drops = ImportDrop(window)
+    drops = DroppedPath(window, command_file)
     told: list[str] = []
-    drops.file_dropped.connect(told.append)
+    drops.dropped.connect(told.append)
     shown(window)
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(path)])

@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
 from resources.tokens import DARK, LIGHT
-from widgets.drop_target import DropTarget, wanted_path
+from widgets.drop_target import wanted_path
+from widgets.dropped_path import DroppedPath
 from widgets.model_picker import ModelPicker
 from widgets.model_rows import FitView, KvRow, ModelGroup, ModelRow, ModelSheet
 from widgets.model_table import Column
@@ -331,7 +332,7 @@ def test_that_a_model_is_taken_anywhere_and_other_drops_are_not(
     shown: Callable[[QWidget], None], qtbot: QtBot
 ) -> None:
     window = QWidget()
-    target = DropTarget(window)
+    target = DroppedPath(window, wanted_path)
     shown(window)
     keep, buttons, none = Qt.DropAction.CopyAction, LEFT, Qt.KeyboardModifier.NoModifier
 
@@ -347,11 +348,10 @@ def test_that_a_model_is_taken_anywhere_and_other_drops_are_not(
         assert enter(data)
         QApplication.sendEvent(window, QDropEvent(QPointF(1, 1), keep, data, buttons, none))
 
-    with qtbot.waitSignal(target.file_dropped) as file:
-        drop(dropped("/models/a.gguf"))
-    assert file.args == ["/models/a.gguf"]
-    with qtbot.waitSignal(target.folder_dropped):
-        drop(dropped("/models/folder"))
+    for path in ("/models/a.gguf", "/models/folder"):
+        with qtbot.waitSignal(target.dropped) as told:
+            drop(dropped(path))
+        assert told.args == [path]
 
 
 def test_that_names_of_files_are_no_markup_in_tips(picker: ModelPicker) -> None:

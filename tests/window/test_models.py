@@ -11,15 +11,17 @@ from pathlib import Path
 
 import gguf
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.kept_models import UnkeptModels
 from app.library.model_list import ModelList
-from app.picker_wiring import UnkeptModels
 from app.window import Window
 from engine_bridge.engine_state import DeathReason, EngineState
-from tests.tiny_model import TinyLlama, write_tiny_llama
+from tests.tiny_model import CHATML, TinyLlama, write_tiny_llama
 from tests.window.conftest import PATIENCE_MS
 from widgets.draft_button import DraftButton
 from widgets.model_picker import ModelPicker
@@ -80,6 +82,36 @@ def test_that_a_model_is_looked_at_and_chosen_by_keyboard(
     assert row.group == ""  # under Recent, not under its folder
 
 
+def test_that_the_chat_template_of_a_model_is_tried_where_somebody_looks(
+    open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
+) -> None:
+    models = tmp_path / "models"
+    write_tiny_llama(models / "a-chat.gguf", TinyLlama(vocab_tok=600, chat_template=CHATML))
+    write_tiny_llama(models / "base.gguf", TinyLlama(vocab_tok=600))
+    loop = "{% for i in range(99999) %}" * 3 + "{% endfor %}" * 3
+    write_tiny_llama(models / "loop.gguf", TinyLlama(vocab_tok=600, chat_template=loop))
+    window = open_window()
+    use_folder(window, models)
+    picker = open_picker(window, qtbot)
+    samples, view = window.engine_wiring.samples, picker.sheet.sample
+    picker.list.select(key_of(picker, "a-chat.gguf"))
+    assert not samples.is_asking  # folded
+    view.set_open(True)
+    qtbot.waitUntil(lambda: bool(view.result.text.toPlainText()), timeout=PATIENCE_MS)
+    assert "<|im_start|>user\nWhat does a slot hold?" in view.result.text.toPlainText()
+    picker.list.select(key_of(picker, "base.gguf"))
+    qtbot.waitUntil(lambda: "a base model" in view.words.text(), timeout=PATIENCE_MS)
+    assert view.result.isHidden()
+    picker.list.select(key_of(picker, "loop.gguf"))
+    qtbot.waitUntil(lambda: "did not finish" in view.words.text(), timeout=PATIENCE_MS)
+    picker.list.select(key_of(picker, "a-chat.gguf"))
+    assert "Trying" in view.words.text()
+    picker.reject()
+    assert not samples.is_asking
+    again = open_picker(window, qtbot)
+    assert again.sheet.sample.is_open()
+
+
 def test_that_a_greyed_file_is_explained_and_not_asked_about(
     open_window: Callable[..., Window], qtbot: QtBot, folder: Path
 ) -> None:
@@ -92,6 +124,29 @@ def test_that_a_greyed_file_is_explained_and_not_asked_about(
     assert not window.engine_wiring.picker._fit.is_asking
     QTest.keyClick(picker, Qt.Key.Key_Escape)
     assert window.engine_wiring.picker.picker is None
+
+
+def drop(window: Window, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    around = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton)
+    keys = Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(window, QDragEnterEvent(QPoint(5, 5), *around, keys))
+    QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), *around, keys))
+
+
+def test_that_a_model_is_loaded_and_a_folder_listed_wherever_they_are_dropped(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    window = open_window()
+    drop(window, folder / "small.gguf")
+    session = window.desk.session
+    qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
+    assert session.model is not None
+    assert session.model.path == str(folder / "small.gguf")
+    drop(window, folder)
+    picker = window.engine_wiring.picker
+    qtbot.waitUntil(lambda: picker.picker is not None, timeout=PATIENCE_MS)
 
 
 def test_that_a_dropped_folder_is_listed_and_other_things_are_refused(
