@@ -20,6 +20,10 @@ _COMMA_NUMBER = re.compile(r"-?\d{0,15},\d{1,15}", re.ASCII)
 # Python refuses to read thousands of digits; no setting needs thirty.
 _LONGEST_NUMBER = 30
 
+# The engine holds such numbers in 32 bits. llama.cpp's programs refuse on their command line what
+# is nearer to nothing than this (std::stof), and nothing can be told from it.
+_LEAST_FLOAT32 = 2.0**-126
+
 Value: TypeAlias = int | float | str | bool | tuple[str, ...]
 
 
@@ -108,7 +112,7 @@ class FloatDomain:
     decimals: int = 2
 
     def check(self, value: object) -> float:
-        """Return ``value`` as float if it is allowed.
+        """Return ``value`` as float if it is allowed; one that is next to nothing as zero.
 
         Raises:
             DomainError: If it is not.
@@ -123,7 +127,7 @@ class FloatDomain:
             number = math.inf
         if not math.isfinite(number) or not self.minimum <= number <= self.maximum:
             raise DomainError(f"{value} is outside {self.minimum} to {self.maximum}.")
-        return number
+        return number if abs(number) >= _LEAST_FLOAT32 else 0.0
 
     def parse(self, text: str) -> float:
         """Read a decimal number, with a point, or with a comma that can only be a decimal one.

@@ -75,6 +75,15 @@ def test_that_a_number_too_large_for_a_float_is_refused_in_a_sentence() -> None:
         FloatDomain(0.0, 5.0, 0.05).check(10**400)
 
 
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [(1e-185, "0.0"), (-4e-44, "0.0"), (-0.0, "0.0"), (1.2e-38, "1.2e-38"), (-1e-37, "-1e-37")],
+)
+def test_that_what_32_bits_cannot_hold_is_zero(value: float, held: str) -> None:
+    """llama-server refuses such a number on its command line."""
+    assert repr(FloatDomain(-2.0, 2.0, 0.05).check(value)) == held
+
+
 @pytest.mark.parametrize("text", ["true", "ON", "yes", "1"])
 def test_that_flags_know_several_words(text: str) -> None:
     assert FlagDomain().parse(text) is True
