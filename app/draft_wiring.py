@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.desk import Desk
 from app.draft_words import FILE, WITHOUT_FILE, choices_of, draft_text, values_of_choice
+from app.kept_models import KeptModels, refresh_models
 from app.last_folder import MODELS
 from app.library.drafters import Drafters
 from app.library.model_entry import ModelEntry
 from app.library.model_list import ModelList
 from app.model_sheets import location_of
-from app.picker_wiring import KeptModels, refresh_models
 from engine_bridge.draft_kind import GUESSES, PLAIN
 from widgets.top_bar import TopBar
 

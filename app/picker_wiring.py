@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -15,6 +13,7 @@ from app.desk import Desk
 from app.fit_check import Fit, FitCheck
 from app.fit_words import fit_view
 from app.hub_wiring import HubWiring
+from app.kept_models import KeptModels, refresh_models
 from app.last_folder import MODELS
 from app.library.copies import copies_among
 from app.library.demo_model import cache_folder
@@ -32,40 +31,7 @@ from widgets.model_picker import ModelPicker
 _RESTING_MS = 150
 
 
-class KeptModels(Protocol):
-    """Where recent models and the user's folders are kept."""
-
-    model_folders: list[str]
-
-    @property
-    def recent_models(self) -> list[str]:
-        """Model files, the one used last in front."""
-        ...
-
-    def note_model(self, path: str) -> None:
-        """``path`` runs now."""
-        ...
-
-
-@dataclass
-class UnkeptModels:
-    """The same, forgotten at the end."""
-
-    recent_models: list[str] = field(default_factory=list)
-    model_folders: list[str] = field(default_factory=list)
-
-    def note_model(self, path: str) -> None:
-        """``path`` runs now."""
-        self.recent_models = [path, *(kept for kept in self.recent_models if kept != path)]
-
-
 LoadModel = Callable[[str, Mapping[str, object] | None], None]
-
-
-def refresh_models(models: ModelList, kept: KeptModels) -> None:
-    """List the folders and recent files of ``kept`` anew."""
-    recent = [os.fsencode(path) for path in kept.recent_models]
-    models.refresh(folders_to_list(kept.model_folders), recent)
 
 
 class PickerWiring(QObject):
@@ -73,9 +39,16 @@ class PickerWiring(QObject):
 
     Signals:
         refused: A sentence: what was dropped can be neither loaded nor listed.
+        opened: The picker (``ModelPicker``) that is shown now.
+        looked_at: The model (``ModelEntry``) that is looked at, each time more is known of it;
+            None where there is none any more.
+        closed: The picker is gone.
     """
 
     refused = Signal(str)
+    opened = Signal(object)
+    looked_at = Signal(object)
+    closed = Signal()
 
     def __init__(
         self,
@@ -150,6 +123,7 @@ class PickerWiring(QObject):
         picker.finished.connect(self._on_finished)
         self._set_groups()
         self._hidden = set()
+        self.opened.emit(picker)
         self._put(self._models.entries)
         self._select_loaded()
         picker.open()
@@ -295,6 +269,8 @@ class PickerWiring(QObject):
         self._rest.stop()
         if key:
             self._show_current(location_of(key))
+        else:
+            self.looked_at.emit(None)
 
     def _show_current(self, location: bytes) -> None:
         entry = self._models.entry(location)
@@ -302,6 +278,7 @@ class PickerWiring(QObject):
             return
         sheet = sheet_of(entry, self._copies().get(location, ()))
         self._picker.show_sheet(sheet, can_load=entry.is_usable)
+        self.looked_at.emit(entry)
         self._models.hurry(location)
         if entry.is_usable:
             self._picker.show_fit(None)
@@ -370,6 +347,7 @@ class PickerWiring(QObject):
         if self._picker is not None:
             self._picker.deleteLater()
             self._picker = None
+            self.closed.emit()
 
     # --- Folders ------------------------------------------------------------------------
 

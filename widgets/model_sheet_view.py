@@ -19,6 +19,7 @@ from widgets.cell_grid import Cell, CellGrid
 from widgets.elided_label import ElidedLabel
 from widgets.model_fit_view import ModelFitView, wrapped_label
 from widgets.model_rows import KvRow, ModelSheet
+from widgets.template_sample_view import TemplateSampleView
 from widgets.theme import set_role
 
 _KV_TITLES = ("K and V", "per token", "windowed layers", "of f16")
@@ -53,6 +54,7 @@ class ModelSheetView(QScrollArea):
         self._kv_title.setText("KV cache")
         self._kv = CellGrid(self._page, right=(1, 2))
         self._kv_notes = wrapped_label("hint")
+        self.sample = TemplateSampleView(self._page)
         self.fit = ModelFitView(self._page)
         self.fit.way_chosen.connect(self.way_chosen)
         self._lay_out()
@@ -77,11 +79,13 @@ class ModelSheetView(QScrollArea):
             ]
         )
         self._show_kv(sheet.kv_rows, sheet.kv_notes)
+        self.sample.setVisible(bool(sheet.facts) and not sheet.sentence)
         self.updateGeometry()
 
     def set_palette(self, palette: Palette) -> None:
         """Use these colours."""
         self.fit.set_palette(palette)
+        self.sample.set_palette(palette)
 
     def minimumSizeHint(self) -> QSize:
         """Never so narrow that the figures at the right end are cut off."""
@@ -124,6 +128,7 @@ class ModelSheetView(QScrollArea):
         layout.addWidget(self._kv_title)
         layout.addWidget(self._kv)
         layout.addWidget(self._kv_notes)
+        layout.addWidget(self.sample)
         layout.addStretch()
         self.setWidget(self._page)
 

@@ -20,6 +20,11 @@ _NAMES = {
     "system": "System prompt",
     "two_users": "Two user messages in a row",
     "thinking": "Thinking switch",
+    "turns": "Turns",
+    "generation": "Generation prompt",
+    "ending": "End of an answer",
+    "twice": "Begin-of-text token twice",
+    "tools": "Tools",
 }
 _MARKS = {"good": ("✓", "well"), "note": ("!", "to know"), "bad": ("✕", "wrong")}
 _ROLES = {"good": "good", "note": "muted", "bad": "warning"}
@@ -83,11 +88,9 @@ class TemplateResult(QWidget):
         if result.error:
             self.size_label.setText(_NOTHING)
         else:
-            more = "at least " if result.is_cut else ""
-            self.size_label.setText(
-                f"{result.tokens_tok:,} tokens, {more}{controls:,} of them special"
-            )
-        cut = "Only the beginning is shown; all of it is counted. " if result.is_cut else ""
+            self.size_label.setText(_size_words(result, controls))
+        counted = "; all of it is counted" if result.tokens_tok else ""
+        cut = f"Only the beginning is shown{counted}. " if result.is_cut else ""
         self.note_label.setText(cut + result.note)
         self.note_label.setVisible(bool(cut or result.note))
         self.legend_label.setVisible(bool(result.pieces))
@@ -133,6 +136,16 @@ class TemplateResult(QWidget):
         self._rows = [_finding_row(finding) for finding in findings]
         for row in self._rows:
             self._findings.addWidget(row)
+
+
+def _size_words(result: TemplateChecked, controls: int) -> str:
+    """How long the prompt is; in characters where no tokeniser counted it."""
+    more = "at least " if result.is_cut else ""
+    if result.tokens_tok:
+        return f"{result.tokens_tok:,} tokens, {more}{controls:,} of them special"
+    characters = sum(len(piece.text) for piece in result.pieces)
+    noun = "token" if controls == 1 else "tokens"
+    return f"{more}{characters:,} characters, {controls:,} special {noun} among them".capitalize()
 
 
 def _finding_row(finding: TemplateFinding) -> QWidget:

@@ -78,7 +78,7 @@ def _checked(
         assert checked is not None  # nothing overtakes it
         if checked.error:
             return checked
-        found = (*checked.findings, *traits(template, source, renderer, for_tools))
+        found = (*traits(template, source, renderer, for_tools), *checked.findings)
     finally:
         renderer.close()
     return msgspec.structs.replace(checked, findings=found)
