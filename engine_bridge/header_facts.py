@@ -14,7 +14,8 @@ from engine_bridge.gguf_file import read_model
 from engine_bridge.gguf_header import Header
 from engine_bridge.gguf_kv import attention_shape
 from engine_bridge.gguf_window import GgufError, shown_name
-from engine_bridge.header_traits import oddities, rope_words, special_tokens, tokenizer_words
+from engine_bridge.header_oddities import embeddings_words, oddities
+from engine_bridge.header_traits import rope_words, special_tokens, tokenizer_words
 from engine_bridge.settings.cache_type import CACHE_TYPES
 
 # Architectures whose cache is not the rows that their header describes.
@@ -73,6 +74,7 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rope: How positions are told, in words; empty if it says nothing.
         tokenizer: Family of its tokenizer, in words.
         special: Special tokens: what each is for, and its text.
+        embeddings: How its embeddings and its output are stored, in words; empty without any.
         oddities: What should be known before trusting the file, a sentence each.
     """
 
@@ -101,6 +103,7 @@ class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rope: str = ""
     tokenizer: str = ""
     special: tuple[tuple[str, str], ...] = ()
+    embeddings: str = ""
     oddities: tuple[str, ...] = ()
 
     @property
@@ -186,6 +189,7 @@ def read_header_facts(path: str | os.PathLike[str]) -> HeaderFacts:
         rope=rope_words(header, facts.architecture),
         tokenizer=tokenizer_words(header),
         special=_special_tokens(header),
+        embeddings=embeddings_words(model.tensors),
         oddities=oddities(header, facts, model.tensors),
     )
 

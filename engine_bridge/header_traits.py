@@ -1,17 +1,15 @@
-"""What a header says of positions and special tokens, and what in it is odd; words for a person.
+"""What a header says of positions and special tokens; words for a person.
 
 Pure but for the texts of a few tokens, which are read from the file.
 """
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine_bridge.gguf_header import Header, TensorFacts
-from engine_bridge.model_facts import ModelFacts
+from engine_bridge.gguf_header import Header
 
 _TOKENS = "tokenizer.ggml.tokens"
 # In the order in which a person asks for them.
@@ -20,10 +18,6 @@ _SPECIAL: Mapping[str, str] = {
     "fim_pre": "FIM prefix", "fim_suf": "FIM suffix", "fim_mid": "FIM middle", "mask": "mask",
 }  # fmt: skip
 _LONGEST_TOKEN_BYTES = 64
-_FOR_CHATS = re.compile(r"(?:^|[-_ .])(?:instruct|chat|it)(?:[-_ .]|$)", re.IGNORECASE)
-# Embeddings that take more than this of a file whose other tensors are quantised were left out.
-_MUCH = 0.3
-_UNQUANTISED = frozenset({"F32", "F16", "BF16"})
 
 
 def rope_words(header: Header, architecture: str) -> str:
@@ -66,48 +60,6 @@ def special_tokens(header: Header) -> tuple[tuple[str, str], ...]:
     }
     texts = _texts_of(header, [number for number in ids.values() if number >= 0])
     return tuple((word, texts[number]) for word, number in ids.items() if number in texts)
-
-
-def oddities(header: Header, facts: ModelFacts, tensors: Sequence[TensorFacts]) -> tuple[str, ...]:
-    """What a person should know before trusting the file, a sentence each."""
-    found = []
-    if not facts.ctx_train_tok:
-        found.append("It does not say what context it was trained for.")
-    if not facts.chat_template and _FOR_CHATS.search(facts.name):
-        found.append(
-            "Its name says that it is for chats, but it brings no chat template: llama.cpp takes "
-            "ChatML, which it may not know."
-        )
-    size = header.count(_TOKENS)
-    for key, word in (("bos", "BOS"), ("eos", "EOS")):
-        number = header.number(f"tokenizer.ggml.{key}_token_id", -1)
-        if size and number >= size:
-            found.append(
-                f"Its {word} token is number {number:,}, and it has {size:,} tokens: answers may "
-                "not end."
-            )
-    found += _of_embeddings(tensors, size)
-    return tuple(found)
-
-
-def _of_embeddings(tensors: Sequence[TensorFacts], size: int) -> list[str]:
-    found = []
-    total = sum(tensor.bytes for tensor in tensors)
-    table = next((tensor for tensor in tensors if tensor.name == "token_embd.weight"), None)
-    if table is None:
-        return []
-    rows = table.shape[1] if len(table.shape) > 1 else 0
-    if size and rows and rows != size:
-        found.append(f"Its table of embeddings has {rows:,} rows for {size:,} tokens.")
-    others = {tensor.type_name for tensor in tensors if len(tensor.shape) > 1} - {table.type_name}
-    is_left_out = table.type_name in _UNQUANTISED and bool(others - _UNQUANTISED)
-    if is_left_out and table.bytes > _MUCH * total:
-        share = f"{table.bytes / total:.0%}".replace("%", " %")
-        found.append(
-            f"Its embeddings were left as {table.type_name} and take {share} of the file; a file "
-            "with quantised ones would be smaller."
-        )
-    return found
 
 
 def _texts_of(header: Header, numbers: Sequence[int]) -> dict[int, str]:

@@ -10,7 +10,7 @@ from app.library.model_entry import ModelEntry
 from app.storage.atomic_file import write_whole
 
 # Of the file's layout and of the facts in it; another one is read as nothing.
-_VERSION = 3
+_VERSION = 4
 
 
 class KeptFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

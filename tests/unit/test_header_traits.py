@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine_bridge.gguf_header import Header, TensorFacts, read_header
-from engine_bridge.header_traits import oddities, rope_words, special_tokens, tokenizer_words
+from engine_bridge.gguf_header import Header, read_header
+from engine_bridge.header_traits import rope_words, special_tokens, tokenizer_words
 from tests.tiny_model import write_tiny_llama
-from tests.unit.fake_client import model_facts
 
 
 def header(**values: object) -> Header:
@@ -50,24 +49,3 @@ def test_that_special_tokens_have_their_texts(tmp_path: Path) -> None:
     found = dict(special_tokens(read_header(write_tiny_llama(tmp_path / "tiny.gguf"))))
     assert found["BOS"] == "<s>"
     assert found["EOS"] == "</s>"
-
-
-def table(kind: str, rows: int, size: int = 800) -> TensorFacts:
-    return TensorFacts("token_embd.weight", kind, (64, rows), size, 0)
-
-
-OTHER = TensorFacts("blk.0.attn_q.weight", "Q4_K", (64, 64), 200, 0)
-
-
-def test_that_a_model_without_oddities_has_none() -> None:
-    facts = model_facts()
-    assert oddities(header(), facts, (table("Q6_K", 100), OTHER)) == ()
-
-
-def test_that_embeddings_left_unquantised_are_told_with_their_share() -> None:
-    (said,) = oddities(header(), model_facts(), (table("F16", 100), OTHER))
-    assert "F16" in said
-    assert "80 %" in said
-    assert oddities(header(), model_facts(), (table("F16", 100, 10), OTHER)) == ()
-    alone = (table("F16", 100), TensorFacts("blk.0.attn_q.weight", "F16", (64, 64), 200, 0))
-    assert oddities(header(), model_facts(), alone) == ()
