@@ -12,7 +12,9 @@ from PySide6.QtWidgets import QWidget
 from app.desk import Desk
 from app.hub_asking import HubAsking
 from app.hub_download import HubDownload
-from app.hub_words import hit_of, sheet_of
+from app.hub_words import hit_of, search_of, sheet_of
+from app.library.hub_filters import HubFound
+from app.library.hub_found_words import found_words
 from app.library.hub_questions import (
     Answer,
     DownloadFiles,
@@ -24,10 +26,10 @@ from app.library.hub_questions import (
     RepositoryOpened,
     SearchHub,
 )
-from app.library.hub_shapes import HubRepository, HubSort, Judged, Quantisation
+from app.library.hub_shapes import HubRepository, Judged, Quantisation
 from app.worker import Worker
 from engine_bridge.settings.config import EngineConfig
-from widgets.hub_rows import DownloadRow
+from widgets.hub_rows import DownloadRow, HubWish
 from widgets.hub_view import HubView
 
 _ASKING, _OPENING = "Asking the hub …", "Opening {} …"
@@ -49,6 +51,7 @@ class HubWiring(QObject):
         self._window = window
         self._load = load
         self._view: HubView | None = None
+        self._asked, self._found = SearchHub(""), HubFound()
         self._repository: HubRepository | None = None
         self._judged: dict[str, Judged] = {}
         self._waiting: tuple[Quantisation, ...] = ()
@@ -69,11 +72,13 @@ class HubWiring(QObject):
         """The view while it is open."""
         return self._view
 
-    def open(self) -> None:
-        """Show the view; what is downloaded most stands there first."""
+    def open(self, repo: str = "") -> None:
+        """Show the view with ``repo``; without one what is downloaded most stands there first."""
         if self._view is not None:
             self._view.raise_()
             self._view.activateWindow()
+            if repo:
+                self._show_repository(self._view, repo)
             return
         view = HubView(self._window)
         self._view = view
@@ -84,13 +89,13 @@ class HubWiring(QObject):
         view.download_wanted.connect(self._on_download_wanted)
         view.strip.pause_wanted.connect(self.download.pause)
         view.strip.resume_wanted.connect(self.download.resume)
-        view.strip.cancel_wanted.connect(self._on_cancel_wanted)
+        view.strip.cancel_wanted.connect(self.cancel_download)
         view.strip.load_wanted.connect(self._on_load_wanted)
         view.finished.connect(self._on_closed)
         if self._row is not None:
             view.strip.show_download(self._row)
         view.show()
-        self._on_search_wanted("", str(HubSort.DOWNLOADS))
+        self._show_repository(view, repo)
 
     def close(self) -> None:
         """End what is under way; a download goes on at its place the next time."""
@@ -102,22 +107,47 @@ class HubWiring(QObject):
         if self._view is not None:
             self._view.reject()
 
+    def cancel_download(self) -> None:
+        """Give the download up, and delete what is here of it."""
+        question = self.download.cancel()
+        self._row = None
+        if self._view is not None:
+            self._view.strip.hide()
+        if question is not None:
+            if self._deleting is None:
+                self._deleting = Worker("delete a download", self)
+            self._deleting.do(partial(_forget, question))
+
     # --- What is found ------------------------------------------------------------------
 
-    def _on_search_wanted(self, words: str, sort: str) -> None:
-        if self._view is not None:
-            self._view.finder.set_status(_ASKING)
-            self._searching.ask(SearchHub(words, HubSort(sort)))
-            if words.count("/") == 1 and " " not in words and not words.endswith("/"):
-                self._on_repo_chosen(words)
+    def _show_repository(self, view: HubView, repo: str) -> None:
+        view.finder.search.setText(repo)
+        self._on_search_wanted(view.finder.wish())
+
+    def _on_search_wanted(self, wish: HubWish) -> None:
+        if self._view is None:
+            return
+        self._view.finder.set_status(_ASKING)
+        self._asked, self._found = search_of(wish), HubFound()
+        self._searching.ask(self._asked)
+        words = wish.words
+        if words.count("/") == 1 and " " not in words and not words.endswith("/"):
+            self._on_repo_chosen(words)
 
     def _on_found(self, answer: Answer) -> None:
         if self._view is None:
             return
+        finder, asked = self._view.finder, self._asked
         if isinstance(answer, ModelsFound):
-            self._view.finder.show_hits([hit_of(model) for model in answer.models])
+            self._found = found = answer.found
+            said = found_words(found, asked.filters, asked.sort, asked.words)
+            finder.show_hits([hit_of(model) for model in found.models], said)
+            finder.filters.offer(found.architectures, found.quantisations)
+        elif isinstance(answer, HubFailed) and self._found.models:
+            said = found_words(self._found, asked.filters, asked.sort, asked.words)
+            finder.set_status(f"{said} {answer.sentence}")
         elif isinstance(answer, HubFailed):
-            self._view.finder.show_hits((), answer.sentence)
+            finder.show_fault(answer.sentence)
 
     def _on_repo_chosen(self, repo: str) -> None:
         if self._view is None or (self._repository is not None and self._repository.repo == repo):
@@ -189,7 +219,8 @@ class HubWiring(QObject):
     def _show(self, said: str = "") -> None:
         if self._view is not None and self._repository is not None:
             under_way = frozenset(model.name for model in self._waiting)
-            self._view.show_sheet(sheet_of(self._repository, self._judged, under_way), said)
+            sheet = sheet_of(self._repository, self._judged, under_way, self._asked.filters)
+            self._view.show_sheet(sheet, said)
 
     # --- What is downloaded -------------------------------------------------------------
 
@@ -209,16 +240,6 @@ class HubWiring(QObject):
         self._row = row
         if self._view is not None:
             self._view.strip.show_download(row)
-
-    def _on_cancel_wanted(self) -> None:
-        question = self.download.cancel()
-        self._row = None
-        if self._view is not None:
-            self._view.strip.hide()
-        if question is not None:
-            if self._deleting is None:
-                self._deleting = Worker("delete a download", self)
-            self._deleting.do(partial(_forget, question))
 
     def _on_load_wanted(self) -> None:
         path = self.download.path

@@ -4,28 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.figures import bytes_text
+from app.figures import bytes_text, count_text
 from app.fit_words import way_words
-from app.library.hub_shapes import HubModel, HubRepository, Judged, Quantisation
-from app.model_sheets import count_text
+from app.library.hub_filters import HubFilters
+from app.library.hub_questions import SearchHub
+from app.library.hub_shapes import HubModel, HubRepository, HubSort, Judged, Quantisation
+from app.library.quantisations import quantisation_name
 from engine_bridge.settings.domain import Value
-from widgets.hub_rows import HubHit, HubSheet, QuantRow
+from widgets.hub_rows import HubHit, HubSheet, HubWish, QuantRow
 
 _DASH = "–"
 _USUAL = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
 _MIB = 1 << 20
+_SHOWN_NAMES = 12
+_NO_FILTERS = HubFilters()
 _UNASKED = "Choose it to read its header, some MB, and see what it takes here."
+
+
+def search_of(wish: HubWish) -> SearchHub:
+    """What is asked for it."""
+    bounds = wish.min_parameters, wish.max_parameters
+    filters = HubFilters(wish.architecture, wish.quantisation, *bounds)
+    return SearchHub(wish.words, HubSort(wish.sort), filters)
 
 
 def hit_of(model: HubModel) -> HubHit:
     """One line of what was found."""
     parts = [model.architecture, count_text(model.parameters) if model.parameters else ""]
-    parts.append("terms to accept" if model.is_gated else "")
+    parts.append("gated" if model.is_gated else "")
     tip = [model.repo, f"{model.likes:,} likes"]
     if model.updated:
         tip.append(f"changed {model.updated}")
     if model.ctx_train_tok:
         tip.append(f"trained for {model.ctx_train_tok:,} tokens")
+    if model.is_gated:
+        tip.append("its owner wants terms accepted on its page first")
+    if model.quantisations:
+        more = ", …" if len(model.quantisations) > _SHOWN_NAMES else ""
+        tip.append(f"holds {', '.join(model.quantisations[:_SHOWN_NAMES])}{more}")
     return HubHit(
         model.repo,
         " · ".join(filter(None, parts)),
@@ -35,7 +51,10 @@ def hit_of(model: HubModel) -> HubHit:
 
 
 def sheet_of(
-    repository: HubRepository, judged: Mapping[str, Judged], under_way: frozenset[str]
+    repository: HubRepository,
+    judged: Mapping[str, Judged],
+    under_way: frozenset[str],
+    filters: HubFilters = _NO_FILTERS,
 ) -> HubSheet:
     """A repository with what is known of its models.
 
@@ -43,10 +62,14 @@ def sheet_of(
         repository: It.
         judged: What was found of each, by its name.
         under_way: Names of those whose headers are being read.
+        filters: What was looked for: a quantisation that was stands chosen.
     """
-    names = {model.name.upper(): model.name for model in repository.quantisations}
+    every = [model.name for model in repository.quantisations]
+    # Several models of one quantisation are called by their files.
+    asked_for = [name for name in every if filters.holds(quantisation_name(name) or name)]
+    names = {name.upper(): name for name in asked_for or every}
     usual = next((names[name] for name in _USUAL if name in names), "")
-    first = repository.quantisations[0].name if repository.quantisations else ""
+    first = next(iter(names.values()), "")
     return HubSheet(
         repository.repo,
         _about(repository),
@@ -99,11 +122,11 @@ def _sentence(judged: Judged) -> str:
         return judged.problem
     read = f"{judged.loaded_bytes / _MIB:,.1f} of {judged.size_bytes / _MIB:,.0f} MiB were read"
     if judged.fits:
-        return f"It fits with the settings of the desk ({read} to say so)."
+        return f"It fits with what is set now ({read} to say so)."
     if not judged.ways:
         return f"It does not fit, and no change was found with which it would ({read})."
     ways = "; or ".join(_changes(way) for way in judged.ways)
-    return f"It does not fit with the settings of the desk, but would with {ways} ({read})."
+    return f"It does not fit with what is set now, but would with {ways} ({read})."
 
 
 def _with(judged: Judged) -> str:

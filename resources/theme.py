@@ -322,6 +322,9 @@ QTextEdit[role="bare"], QTextBrowser[role="bare"], QPlainTextEdit[role="bare"] {
 QTextBrowser[role="bare-muted"] {{
     color: {p.muted}; background: transparent; border: none; padding: 0;
 }}
+QComboBox > QLineEdit {{
+    background: transparent; border: none; border-radius: 0; padding: 0;
+}}
 QComboBox::drop-down {{
     subcontrol-origin: border; subcontrol-position: center right;
     width: {5 * STEP_PX}px; border: none;

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.small_hub_search import found_in
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
@@ -33,6 +35,11 @@ class Repository:
         claims: Sizes that it lies about, by path.
         digests: SHA-256 that it lies about, by path.
         downloads: As it says.
+        likes: People who like it.
+        updated: When it was changed last.
+        trending: How much it is talked of.
+        architecture: Of its GGUF files.
+        parameters: Of its model; 0 where nobody read its files.
     """
 
     files: dict[str, bytes]
@@ -41,6 +48,11 @@ class Repository:
     claims: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     downloads: int = 10
+    likes: int = 3
+    updated: str = "2026-11-30T10:00:00.000Z"
+    trending: int = 0
+    architecture: str = "qwen2"
+    parameters: int = 494_000_000
 
     def size(self, path: str) -> int:
         """What it says a file's size is."""
@@ -72,6 +84,8 @@ class SmallHub:
         stall_after: After so many bytes of a file nothing more comes; None for never.
         ignores_ranges: Whether it sends whole files only.
         token: What a private repository wants.
+        searches: What was asked of searches, in order.
+        link_host: Whose address the next page has; empty for its own.
         closing: Set when it is closed: what hangs ends then.
     """
 
@@ -81,6 +95,8 @@ class SmallHub:
         self.fault: Fault = lambda _: False
         self.ranges: list[str] = []
         self.sent_bytes = 0
+        self.searches: list[dict[str, list[str]]] = []
+        self.link_host = ""
         self.cut_after: int | None = None
         self.stall_after: int | None = None
         self.ignores_ranges = False
@@ -141,9 +157,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _answer(self, *, with_body: bool) -> None:
-        hub, parts = self.server.hub, urlsplit(self.path)
-        if hub.fault(self):
+        if self.server.hub.fault(self):
             return
+        parts = urlsplit(self.path)  # a fault may have changed what was asked
         if parts.path == "/api/models":
             self._search(parse_qs(parts.query))
         elif parts.path.startswith("/api/models/"):
@@ -155,20 +171,20 @@ class _Handler(BaseHTTPRequestHandler):
             self.say(404)
 
     def _search(self, query: dict[str, list[str]]) -> None:
-        words = query.get("search", [""])[0].lower()
-        most = int(query.get("limit", ["1000"])[0])
-        found = [
-            {
-                "id": name, "modelId": name, "downloads": repository.downloads, "likes": 3,
-                "lastModified": "2026-11-30T10:00:00.000Z",
-                "gated": "auto" if repository.gated else False,
-                "gguf": {"total": 494_000_000, "architecture": "qwen2", "context_length": 32768},
-            }
-            for name, repository in self.server.hub.repositories.items()
-            if words in name.lower()
-        ]  # fmt: skip
-        found.sort(key=lambda each: -self.server.hub.repositories[str(each["id"])].downloads)
-        self.say(200, json.dumps(found[:most]).encode(), Content_Type="application/json")
+        hub = self.server.hub
+        hub.searches.append(query)
+        answer = found_in(hub.repositories, query)
+        if answer is None:
+            self.say(400, b'{"error": "Invalid query"}')
+            return
+        content = json.dumps(answer.page).encode()
+        if answer.cursor is None:
+            self.say(200, content, Content_Type="application/json")
+            return
+        asked = [(key, value) for key, values in query.items() for value in values]
+        rest = urlencode([*((k, v) for k, v in asked if k != "cursor"), ("cursor", answer.cursor)])
+        link = f'<{hub.link_host or hub.url}/api/models?{rest}>; rel="next"'
+        self.say(200, content, Content_Type="application/json", Link=link)
 
     def _allowed(self, name: str) -> Repository | None:
         """The repository, or a refusal that was said."""

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_GAP_PX, STEP_PX
 from widgets.elided_label import ElidedLabel
-from widgets.hub_rows import HubHit
+from widgets.hub_filter_bar import HubFilterBar
+from widgets.hub_rows import HubHit, HubWish
 from widgets.hub_table import fill, new_table, picked
 from widgets.panel import new_panel
 from widgets.theme import set_role
@@ -29,20 +30,21 @@ SORTS = (
     ("trending", "Trending"),
     ("likes", "Most liked"),
     ("updated", "Last changed"),
+    ("smallest", "Fewest parameters"),
+    ("largest", "Most parameters"),
 )
 _HITS = ("Repository", "Model", "Downloads")
-_NOTHING_FOUND = "Nothing with GGUF files has that in its name."
 
 
 class HubFinder(QWidget):
     """Looks for repositories.
 
     Signals:
-        search_wanted: Words and sort (str, str) to look for.
+        search_wanted: A ``HubWish``: what to look for.
         repo_chosen: Repository (str) to open.
     """
 
-    search_wanted = Signal(str, str)
+    search_wanted = Signal(object)
     repo_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -56,7 +58,8 @@ class HubFinder(QWidget):
         self.sort.setAccessibleName("What stands first")
         for key, words in SORTS:
             self.sort.addItem(words, key)
-        self.hits = new_table(_HITS, "Repositories found", stretched=(0, 1))
+        self.filters = HubFilterBar(self)
+        self.hits = new_table(_HITS, "Repositories found", stretched=(0,))
         self._empty = QLabel(self)
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -73,19 +76,36 @@ class HubFinder(QWidget):
 
     # --- What is shown ------------------------------------------------------------------
 
-    def show_hits(self, hits: Sequence[HubHit], status: str = "") -> None:
-        """Show what was found; ``status`` in place of the count."""
+    def wish(self) -> HubWish:
+        """What is looked for."""
+        bar = self.filters
+        words, sort = self.search.text().strip(), str(self.sort.currentData())
+        return HubWish(words, sort, bar.architecture.text(), bar.quantisation.text(), *bar.bounds())
+
+    def show_hits(self, hits: Sequence[HubHit], status: str) -> None:
+        """Show what was found, and ``status`` below it, or in its place where nothing was."""
+        chosen = picked(self.hits)
+        self.hits.blockSignals(True)
         fill(self.hits, [((hit.repo, hit.about, hit.downloads), hit.tip) for hit in hits])
-        count = f"{len(hits):,} repositories" if len(hits) != 1 else "1 repository"
-        self._status.set_text(count if hits else "")
-        self._empty.setText(status or _NOTHING_FOUND)
-        self.again.setVisible(bool(status))
+        repos = [hit.repo for hit in hits]
+        # Rows change their places; what was chosen stays chosen, and nothing else is.
+        self.hits.clearSelection()
+        if chosen in repos:
+            self.hits.selectRow(repos.index(chosen))
+        self.hits.blockSignals(False)
         self._pages.setCurrentIndex(0 if hits else 1)
+        self.set_status(status)
+
+    def show_fault(self, sentence: str) -> None:
+        """Say why nothing was found, with a way to ask again."""
+        self.show_hits((), sentence)
+        self.again.show()
 
     def set_status(self, words: str) -> None:
         """Say ``words`` below what was found, or in its place where nothing was."""
-        self._status.set_text(words)
-        self._empty.setText(words)
+        is_list = self._pages.currentIndex() == 0
+        self._status.set_text(words if is_list else "")
+        self._empty.setText("" if is_list else words)
         self.again.hide()
 
     def status(self) -> str:
@@ -109,6 +129,7 @@ class HubFinder(QWidget):
         self._pages.addWidget(nothing)
         panel, column = new_panel()
         column.addLayout(head)
+        column.addWidget(self.filters)
         column.addWidget(self._pages, 1)
         column.addWidget(self._status)
         layout = QVBoxLayout(self)
@@ -120,12 +141,13 @@ class HubFinder(QWidget):
         self.search.returnPressed.connect(self._search_now)
         self.again.clicked.connect(self._search_now)
         self.sort.currentIndexChanged.connect(lambda _: self._search_now())
+        self.filters.changed.connect(self._search_now)
         self._typing.timeout.connect(self._search_now)
         self.hits.itemSelectionChanged.connect(self._on_hit_selected)
 
     def _search_now(self) -> None:
         self._typing.stop()
-        self.search_wanted.emit(self.search.text().strip(), str(self.sort.currentData()))
+        self.search_wanted.emit(self.wish())
 
     def _on_hit_selected(self) -> None:
         if repo := picked(self.hits):

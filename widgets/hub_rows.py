@@ -9,6 +9,27 @@ DownloadState = Literal["running", "checking", "paused", "done", "failed"]
 
 
 @dataclass(frozen=True)
+class HubWish:
+    """What is looked for.
+
+    Attributes:
+        words: That names have in them.
+        sort: What stands first, one of ``hub_finder.SORTS``.
+        architecture: As GGUF files say it; empty for any.
+        quantisation: That a repository holds; empty for any.
+        min_parameters: The least number of weights; 0 for no bound.
+        max_parameters: The most; 0 for no bound.
+    """
+
+    words: str
+    sort: str
+    architecture: str = ""
+    quantisation: str = ""
+    min_parameters: int = 0
+    max_parameters: int = 0
+
+
+@dataclass(frozen=True)
 class HubHit:
     """A repository that was found.
 

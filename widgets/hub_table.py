@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHeaderView, QTableWidget
 from widgets.plain_tip import plain_tip
 from widgets.row_table import row_item, set_heads, set_row_height, set_up_rows
 
-_FIGURES = ("Downloads", "Size", "Memory")
+_FIGURES = ("Downloads", "Size", "Memory", "Parameters", "Of the model")
 
 
 def new_table(titles: Sequence[str], name: str, stretched: Sequence[int]) -> QTableWidget:
@@ -40,8 +40,12 @@ def fill(table: QTableWidget, rows: Sequence[tuple[tuple[str, ...], str]]) -> No
             table.setItem(row, column, row_item(text, tip, is_figure=column in figures))
             is_new = True
     if is_new:
-        # Once: a column that follows its contents by itself is measured anew with each item.
-        table.resizeColumnsToContents()
+        # Once: a column that follows its contents by itself is measured anew with each item. Not
+        # those that share what is left: all at once would make them as narrow as their words.
+        header = table.horizontalHeader()
+        for column in range(table.columnCount()):
+            if header.sectionResizeMode(column) is not QHeaderView.ResizeMode.Stretch:
+                table.resizeColumnToContents(column)
 
 
 def picked(table: QTableWidget) -> str:

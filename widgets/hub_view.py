@@ -31,14 +31,14 @@ class HubView(QDialog):
     """Looks for models.
 
     Signals:
-        search_wanted: Words and sort (str, str) to look for.
+        search_wanted: A ``HubWish``: what to look for.
         repo_chosen: Repository (str) to open.
         quant_chosen: Name (str) of a quantisation that is looked at.
         judge_all_wanted: All quantisations are to be judged.
         download_wanted: Name (str) of the quantisation to download.
     """
 
-    search_wanted = Signal(str, str)
+    search_wanted = Signal(object)
     repo_chosen = Signal(str)
     quant_chosen = Signal(str)
     judge_all_wanted = Signal()

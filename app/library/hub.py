@@ -5,7 +5,9 @@ Blocks; must not be called on the window's thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from huggingface_hub import HfApi, constants, hf_hub_url
@@ -13,19 +15,13 @@ from huggingface_hub.utils._headers import build_hf_headers
 from huggingface_hub.utils._http import get_session, hf_raise_for_status
 
 from app.library.hub_faults import HubError, hub_faults
+from app.library.hub_filters import HubFilters, HubFound
+from app.library.hub_search import MOST_FOUND, HubSearch, Page, Query
 from app.library.hub_shapes import HubFault, HubFile, HubModel, HubRepository, HubSort
-from app.library.quantisations import sorted_files
+from app.library.quantisations import quantisation_names, sorted_files
 
-MOST_FOUND = 100
 _TIMEOUT_S = 15.0
 _PARTIAL = 206
-_SORTS = {
-    HubSort.DOWNLOADS: "downloads",
-    HubSort.LIKES: "likes",
-    HubSort.UPDATED: "lastModified",
-    HubSort.TRENDING: "trendingScore",
-}
-_WANTED = ("downloads", "likes", "lastModified", "gated", "gguf")
 _DAY_CHARS = len("2026-11-30")
 
 
@@ -37,6 +33,12 @@ class _Gguf(msgspec.Struct):
     context_length: int = 0
 
 
+class _Sibling(msgspec.Struct):
+    """A file; a search tells no more of it than its name."""
+
+    rfilename: str = ""
+
+
 class _Hit(msgspec.Struct):
     """A repository as a search tells of it."""
 
@@ -46,6 +48,7 @@ class _Hit(msgspec.Struct):
     lastModified: str = ""  # noqa: N815 - the hub's name
     gated: bool | str = False
     gguf: _Gguf | None = None
+    siblings: list[_Sibling] | None = None
 
 
 class Hub:
@@ -79,23 +82,39 @@ class Hub:
         Raises:
             HubError: In a sentence.
         """
-        asked: list[tuple[str, str | int | float | bool | None]] = [
-            ("filter", "gguf"), ("search", words), ("sort", _SORTS[sort]), ("direction", "-1"),
-            ("limit", str(most)), *(("expand", name) for name in _WANTED),
-        ]  # fmt: skip
+        *_, found = self.look(words, sort, HubFilters(), most)
+        return found.models
+
+    def look(
+        self, words: str, sort: HubSort, filters: HubFilters, most: int = MOST_FOUND
+    ) -> Iterator[HubFound]:
+        """Look for repositories as ``search`` does, of those that pass ``filters``.
+
+        Returns:
+            What is known after each page of the hub's answer; of the last ``is_done`` is True.
+
+        Raises:
+            HubError: In a sentence, while it is walked.
+        """
+        return HubSearch(self._page, words, sort, filters, most).run()
+
+    def _page(self, query: Query) -> Page:
         # Not the client's list_models: that waits for 23 s where there is no network, and as long
         # as a hub says that wants a pause.
         with hub_faults("the search"):
             answer = get_session().get(
                 f"{self.api.endpoint}/api/models",
-                params=asked,
+                params=list(query),
                 headers=build_hf_headers(token=self.api.token, library_name="tunedeck"),
                 timeout=_TIMEOUT_S,
                 follow_redirects=True,
             )
             hf_raise_for_status(answer)
             found = msgspec.json.decode(answer.content, type=list[_Hit])
-        return tuple(_model_of(hit) for hit in found)
+            # Of the next page's address its question alone: a mirror of a hub may name the hub
+            # itself, which nobody asked, and which would be sent the token.
+            link = str(answer.links.get("next", {}).get("url", ""))
+            return Page(tuple(map(_model_of, found)), parse_qsl(urlsplit(link).query))
 
     def repository(self, repo: str) -> HubRepository:
         """What ``owner/name`` holds now.
@@ -168,6 +187,7 @@ def _model_of(hit: _Hit) -> HubModel:
         architecture=gguf.architecture,
         parameters=max(0, gguf.total),
         ctx_train_tok=max(0, gguf.context_length),
+        quantisations=quantisation_names(file.rfilename for file in hit.siblings or ()),
     )
 
 

@@ -11,7 +11,10 @@ from app.figures import bytes_text
 from app.json_output import tell_error, write_json
 from app.library.download import Download
 from app.library.hub import Hub
+from app.library.hub_draft_commands import tell_hub_drafts
 from app.library.hub_faults import HubError
+from app.library.hub_filters import HubFilters, HubFound
+from app.library.hub_found_words import found_words
 from app.library.hub_judge import judge
 from app.library.hub_shapes import HubFault, HubModel, HubRepository, HubSort, Judged, Quantisation
 from app.plain_output import printable
@@ -41,14 +44,34 @@ def run_action(arguments: argparse.Namespace) -> int:
 
 def _search(hub: Hub, arguments: argparse.Namespace) -> int:
     most = max(1, min(1_000, arguments.most))
-    found = hub.search(" ".join(arguments.words), HubSort(arguments.sort), most)
+    words, sort = " ".join(arguments.words), HubSort(arguments.sort)
+    filters = HubFilters(
+        arguments.architecture.strip(),
+        arguments.quantisation.strip(),
+        arguments.min_parameters,
+        arguments.max_parameters,
+    )
+    found, fault = HubFound(), None
+    try:
+        for found in hub.look(words, sort, filters, most):
+            _progress(found_words(found, filters, sort, words), is_done=found.is_done)
+    except HubError as error:
+        if not found.models or arguments.json:
+            raise
+        fault = error
     if arguments.json:
-        write_json({"models": found}, sys.stdout)
-    elif not found:
-        _say("Nothing with GGUF files has that in its name.")
-    else:
-        for model in found:
-            _say(_model_line(model))
+        told = {"looked_through": found.looked_through, "is_all": found.is_all}
+        write_json({"models": found.models, **told}, sys.stdout)
+        return 0
+    for model in found.models:
+        _say(_model_line(model))
+    said = found_words(found, filters, sort, words)
+    if not found.models:
+        _say(said)
+    elif filters.active or sort in {HubSort.SMALLEST, HubSort.LARGEST}:
+        sys.stderr.write(f"{printable(said)}\n")
+    if fault is not None:
+        raise fault
     return 0
 
 
@@ -97,7 +120,12 @@ def _download(hub: Hub, arguments: argparse.Namespace) -> int:
     return 0
 
 
-_ACTIONS = {"search": _search, "show": _show, "download": _download}
+_ACTIONS = {
+    "search": _search,
+    "show": _show,
+    "drafts": tell_hub_drafts,
+    "download": _download,
+}
 
 
 def _named(repository: HubRepository, name: str) -> Quantisation:
@@ -145,6 +173,13 @@ class _Meter:
         self._is_begun = True
         end, start = ("", "\r\x1b[K") if sys.stderr.isatty() else ("\n", "")
         sys.stderr.write(f"{start}{printable(line)}{end}")
+        sys.stderr.flush()
+
+
+def _progress(words: str, *, is_done: bool) -> None:
+    """Say on a terminal how far a search is; its line is written over, and gone at the end."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K" if is_done else f"\r\x1b[K{printable(words)}")
         sys.stderr.flush()
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from app.library.download import Download
 from app.library.hub import Hub
+from app.library.hub_drafts import DraftSearch
 from app.library.hub_faults import HubError
 from app.library.hub_judge import judge
 from app.library.hub_questions import (
@@ -25,6 +26,9 @@ from app.library.hub_questions import (
     DownloadDone,
     DownloadFiles,
     DownloadProgressed,
+    DraftFound,
+    DraftsDone,
+    FindDrafts,
     HubFailed,
     JudgeModels,
     ModelJudged,
@@ -34,6 +38,8 @@ from app.library.hub_questions import (
     RepositoryOpened,
     SearchHub,
 )
+from app.library.hub_shapes import HubFault
+from engine_bridge.gguf_window import GgufError
 
 _TELL_EVERY_S = 0.2
 Tell = Callable[[Answer], None]
@@ -44,19 +50,25 @@ def answer(question: Question, hub: Hub, tell: Tell) -> None:
     try:
         match question:
             case SearchHub():
-                tell(ModelsFound(hub.search(question.words, question.sort)))
+                for found in hub.look(question.words, question.sort, question.filters):
+                    tell(ModelsFound(found))
             case OpenRepository():
                 tell(RepositoryOpened(hub.repository(question.repo)))
             case JudgeModels():
                 for model in question.models:
-                    found = judge(
+                    judged = judge(
                         hub, question.repository, model, question.config, question.running
                     )
-                    tell(ModelJudged(found))
+                    tell(ModelJudged(judged))
             case DownloadFiles():
                 tell(DownloadDone(_download(question, hub, tell)))
+            case FindDrafts():
+                search = DraftSearch(hub, os.fsdecode(question.target))
+                tell(DraftsDone(search.run(lambda draft: tell(DraftFound(draft)))))
     except HubError as error:
         tell(HubFailed(error.kind, str(error), error.wait_s))
+    except GgufError as error:
+        tell(HubFailed(HubFault.DAMAGED, str(error)))
 
 
 def _download(question: DownloadFiles, hub: Hub, tell: Tell) -> tuple[str, ...]:

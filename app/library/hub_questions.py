@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 import msgspec
 
+from app.library.hub_draft_shapes import DraftsLookedFor, HubDraft
+from app.library.hub_filters import HubFilters, HubFound
 from app.library.hub_shapes import (
     HubFault,
     HubFile,
-    HubModel,
     HubRepository,
     HubSort,
     Judged,
@@ -24,10 +25,11 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
 
 class SearchHub(_Message, frozen=True, tag="search"):
-    """Repositories whose name has ``words`` in it."""
+    """Repositories whose name has ``words`` in it and that pass ``filters``."""
 
     words: str
     sort: HubSort = HubSort.DOWNLOADS
+    filters: HubFilters = HubFilters()
 
 
 class OpenRepository(_Message, frozen=True, tag="open"):
@@ -60,13 +62,23 @@ class DownloadFiles(_Message, frozen=True, tag="download"):
     files: tuple[HubFile, ...]
 
 
-Question: TypeAlias = SearchHub | OpenRepository | JudgeModels | DownloadFiles
+class FindDrafts(_Message, frozen=True, tag="find_drafts"):
+    """What can draft for a model on this machine.
+
+    Attributes:
+        target: Location of its file.
+    """
+
+    target: bytes
+
+
+Question: TypeAlias = SearchHub | OpenRepository | JudgeModels | DownloadFiles | FindDrafts
 
 
 class ModelsFound(_Message, frozen=True, tag="found"):
-    """All that a search found."""
+    """What a search has found up to now; told again with each page."""
 
-    models: tuple[HubModel, ...]
+    found: HubFound
 
 
 class RepositoryOpened(_Message, frozen=True, tag="opened"):
@@ -105,6 +117,18 @@ class DownloadDone(_Message, frozen=True, tag="done"):
     paths: tuple[str, ...]
 
 
+class DraftFound(_Message, frozen=True, tag="draft"):
+    """One that might draft, and whether it can."""
+
+    draft: HubDraft
+
+
+class DraftsDone(_Message, frozen=True, tag="drafts_done"):
+    """No more are looked for."""
+
+    ended: DraftsLookedFor
+
+
 class HubFailed(_Message, frozen=True, tag="failed"):
     """The question has no answer.
 
@@ -120,5 +144,12 @@ class HubFailed(_Message, frozen=True, tag="failed"):
 
 
 Answer: TypeAlias = (
-    ModelsFound | RepositoryOpened | ModelJudged | DownloadProgressed | DownloadDone | HubFailed
+    ModelsFound
+    | RepositoryOpened
+    | ModelJudged
+    | DownloadProgressed
+    | DownloadDone
+    | DraftFound
+    | DraftsDone
+    | HubFailed
 )

@@ -19,6 +19,8 @@ class HubSort(StrEnum):
     LIKES = "likes"
     UPDATED = "updated"
     TRENDING = "trending"
+    SMALLEST = "smallest"
+    LARGEST = "largest"
 
 
 class HubFault(StrEnum):
@@ -47,6 +49,7 @@ class HubModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         architecture: As its GGUF files say; empty if not told.
         parameters: Number of weights; 0 if not told.
         ctx_train_tok: Context it was trained for; 0 if not told.
+        quantisations: That its files' names tell, each once, in the order of the files.
     """
 
     repo: str
@@ -57,6 +60,7 @@ class HubModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     architecture: str = ""
     parameters: int = 0
     ctx_train_tok: int = 0
+    quantisations: tuple[str, ...] = ()
 
 
 class HubFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,9 +126,11 @@ class HubRepository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     base_model: str = ""
 
     def quantisation(self, name: str) -> Quantisation | None:
-        """The one of that name, whatever its case."""
+        """The one of that name, whatever its case; a draft by the name of its file."""
         wanted = name.casefold()
-        return next((each for each in self.quantisations if each.name.casefold() == wanted), None)
+        drafts = (Quantisation(file.name, (file,)) for file in self.drafts)
+        models = (*self.quantisations, *drafts)
+        return next((each for each in models if each.name.casefold() == wanted), None)
 
 
 class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

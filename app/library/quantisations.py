@@ -58,6 +58,13 @@ def sorted_files(files: Iterable[HubFile]) -> Sorted:
     return Sorted(tuple(made), tuple(projectors), tuple(drafts))
 
 
+def quantisation_names(paths: Iterable[str]) -> tuple[str, ...]:
+    """The quantisations of the models among files, each once; those without a name are left out."""
+    models = sorted_files(HubFile(path, 0) for path in paths).models
+    stems = sorted(_stem(model.files[0].path) or "" for model in models if model.files)
+    return tuple(dict.fromkeys(filter(None, map(quantisation_name, stems))))
+
+
 def quantisation_name(stem: str) -> str:
     """What a file's name says of its quantisation; empty where it says nothing."""
     found = _NAME.search(_last(stem))

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from widgets.download_strip import DownloadStrip
-from widgets.hub_rows import DownloadRow, DownloadState, HubHit, HubSheet, QuantRow
+from widgets.hub_rows import DownloadRow, DownloadState, HubHit, HubSheet, HubWish, QuantRow
 from widgets.hub_view import HubView
 
 pytestmark = pytest.mark.gui
@@ -41,29 +41,31 @@ def test_that_a_search_is_asked_for_once_fingers_rest_or_with_enter(
 ) -> None:
     with qtbot.waitSignal(view.search_wanted, timeout=5_000) as asked:
         QTest.keyClicks(view.finder.search, "qwen ")
-    assert asked.args == ["qwen", "downloads"]
+    assert asked.args == [HubWish("qwen", "downloads")]
     with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
         QTest.keyClick(view.finder.search, Qt.Key.Key_Return)
-    assert asked.args == ["qwen", "downloads"]
+    assert asked.args == [HubWish("qwen", "downloads")]
     assert view.isVisible(), "Enter in the search is no answer to the dialog"
 
 
 def test_that_another_order_is_asked_for(view: HubView, qtbot: QtBot) -> None:
     with qtbot.waitSignal(view.search_wanted, timeout=100) as asked:
         view.finder.sort.setCurrentIndex(2)
-    assert asked.args == ["", "likes"]
+    assert asked.args == [HubWish("", "likes")]
 
 
 def test_that_what_was_found_can_be_opened(view: HubView, qtbot: QtBot) -> None:
-    view.finder.show_hits(HITS)
+    view.finder.show_hits(HITS, "2 repositories")
     assert view.finder.status() == "2 repositories"
     with qtbot.waitSignal(view.repo_chosen, timeout=100) as chosen:
         view.finder.hits.selectRow(1)
     assert chosen.args == ["b/two-GGUF"]
-    view.finder.show_hits(())
-    assert "Nothing with GGUF files" in view.finder.status()
-    view.finder.show_hits((), "The hub does not answer.")
+    view.finder.show_hits((), "Nothing has that in its name.")
+    assert view.finder.status() == "Nothing has that in its name."
+    assert not view.again.isVisible()
+    view.finder.show_fault("The hub does not answer.")
     assert view.finder.status() == "The hub does not answer."
+    assert view.again.isVisible()
 
 
 def test_that_a_repository_begins_with_its_usual_quantisation(view: HubView, qtbot: QtBot) -> None:

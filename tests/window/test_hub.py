@@ -102,3 +102,29 @@ def test_that_no_network_is_a_sentence_and_the_window_goes_on(
     qtbot.waitUntil(lambda: "does not answer" in view.finder.status(), timeout=PATIENCE_MS)
     view.close()
     assert window.engine_wiring.picker.hub.view is None
+
+
+def test_that_filters_change_what_is_found_and_the_choice_in_it(
+    small: SmallHub, open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_path: Path
+) -> None:
+    content = tiny_chat_path.read_bytes()
+    small.repositories["other/two-GGUF"] = Repository(
+        {"m-Q4_K_M.gguf": content, "m-Q8_0.gguf": content}, architecture="llama"
+    )
+    window = open_window()
+    window.actions_of_window.run("model.hub")
+    view = window.engine_wiring.picker.hub.view
+    assert view is not None
+    finder = view.finder
+    qtbot.waitUntil(lambda: finder.hits.rowCount() == 2, timeout=PATIENCE_MS)
+    finder.filters.quantisation.put("Q8_0")
+    qtbot.waitUntil(lambda: finder.hits.rowCount() == 1, timeout=PATIENCE_MS)
+    assert finder.status() == "1 of 2 repositories looked through; these are all"
+    finder.hits.selectRow(0)
+    qtbot.waitUntil(lambda: view.quants.rowCount() == 2, timeout=PATIENCE_MS)
+    assert view.quant() == "Q8_0", "what was looked for is not what stands chosen"
+    finder.filters.architecture.put("gemma3")
+    qtbot.waitUntil(lambda: "none is of the architecture" in finder.status(), timeout=PATIENCE_MS)
+    QTest.mouseClick(finder.filters.clear, LEFT)
+    qtbot.waitUntil(lambda: finder.hits.rowCount() == 2, timeout=PATIENCE_MS)
+    assert finder.status() == "2 repositories; these are all"
