@@ -100,6 +100,12 @@ _POWERSHELL_MARKS = (
     (4, re.compile(r"^[ \t]*(?:Start|Set|Get|New|Write|Invoke|Push|Import)-[A-Z]\w+\s", _M)),
     (3, re.compile(r"^[ \t]*&\s*[\"'$.]", _M)),
     (3, re.compile(r"^[ \t]*\$\w+\s*\+?=", _M)),
+    (
+        4,
+        re.compile(
+            r"(?<!\$)@[\"'][ \t]*$|(?<=\s)--%(?=\s)|^[ \t]*(?:function[ \t]+\w+-|param[ \t]*\()", _M
+        ),
+    ),
     (3, re.compile(r"(?<=\s)@(?:\(|[A-Za-z]\w+[ \t]*$)", _M)),
 )
 _WINDOWS_MARKS = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token, json_end
 
 LOST_QUOTES = (
@@ -40,6 +41,11 @@ _PAIRED = re.compile(r"[()]")
 _STOPS_PARSING = re.compile(r"--%(?=\s|$)([^\n|]*)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _JSON_TRIES = 64
+_BEFORE_BRACKETS = names(
+    "param if elseif while until foreach for switch catch return in ! -not -and -or -join -split "
+    "-f -eq -ne -gt -ge -lt -le = += + - * /"
+)
+_TYPE = re.compile(r"\[[\w.\[\]]+\]$")
 
 
 def tokens_of(text: str) -> tuple[list[Token], tuple[str, ...]]:
@@ -171,7 +177,8 @@ class _Lexer:
             self._unclosed.add("@")
             self._add("@")
             self._at += 1
-        elif self.text.startswith(("@(", "@{"), self._at) and not self._is_in_word:
+        elif self.text.startswith(("@(", "@{"), self._at) and self._may_begin_list():
+            self._end_word()
             self.tokens.append(Token(operator=self.text[self._at : self._at + 2]))
             self._at += 2
         elif splat and not self._is_in_word:
@@ -181,6 +188,12 @@ class _Lexer:
             self._add("@")
             self._at += 1
 
+    def _may_begin_list(self) -> bool:
+        """Whether a list may stand here: behind a type, a sign, or as a word of its own."""
+        only = self._pieces[0] if len(self._pieces) == 1 else None
+        text = only.text if only is not None and not only.name and not only.is_quoted else ""
+        return not self._is_in_word or text in {"=", "+="} or _TYPE.fullmatch(text) is not None
+
     def _operator(self, character: str) -> None:
         end = self._json_end() if character == "{" else -1
         if end > 0:
@@ -189,7 +202,7 @@ class _Lexer:
             self._at = end
         elif self._is_in_word and character in ",{}":
             self._in_word_sign(character)
-        elif character == "(" and self._pieces:
+        elif character == "(" and self._pieces and not self._is_keyword():
             self._worked_out(self._at, is_quoted=False)
         else:
             self._end_word()
@@ -197,6 +210,14 @@ class _Lexer:
             operator = match.group() if match else character
             self.tokens.append(Token(operator=operator))
             self._at += len(operator)
+
+    def _is_keyword(self) -> bool:
+        """Whether the word before a bracket only begins what stands in it, or is a function."""
+        before = self.tokens[-1] if self.tokens else None
+        is_named = before is not None and before.bare.lower() in {"function", "filter"}
+        only = self._pieces[0] if len(self._pieces) == 1 else None
+        is_plain = only is not None and not only.name and not only.is_quoted
+        return is_named or (is_plain and only is not None and only.text.lower() in _BEFORE_BRACKETS)
 
     def _in_word_sign(self, character: str) -> None:
         """A comma parts the words of a list; inside of a plain word it is kept for the reader."""

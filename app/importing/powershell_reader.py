@@ -5,73 +5,53 @@ Knows the shell; must not know any program's flags.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
-from app.importing.call import (
-    MOST_CALLS,
-    Call,
-    Script,
-    home_problems,
-    is_relative_file,
-    kept_env,
-    once,
-)
+from app.importing.call import MOST_CALLS, Script, kept_env, once
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
+from app.importing.powershell_assignment import assigned, member, table, ternary
+from app.importing.powershell_calls import Calls, bound, meant, started
+from app.importing.powershell_functions import Function, function_of, param_block, parameters_of
 from app.importing.powershell_lexer import tokens_of
-from app.importing.secret_words import value_without_secrets
-from app.importing.text_error import TextError
-from app.importing.windows_words import windows_words
+from app.importing.powershell_tree import (
+    Group,
+    Item,
+    Statement,
+    bare,
+    is_flag,
+    is_sign,
+    parted,
+    statements_of,
+    written,
+)
+from app.importing.powershell_values import Value
+from app.importing.powershell_variables import Variables
 
-_LONGEST_CHARACTERS = 100_000
 _DEEPEST = 4
-_SEPARATORS = frozenset({"\n", ";", "|", "&&", "||", "{", "}", ")", "("})
-_OPENING = {"@(": ")", "@{": "}"}
-_CMDLET = re.compile(r"[A-Za-z]+-[A-Z][A-Za-z]+$|(?:param|function|return|throw|exit)$")
-_KEYWORDS = names("if else elseif foreach for while do try catch finally switch")
+_MOST_STATEMENTS = 5_000
+"""Statements that are read, those of functions as often as they are called."""
+_CMDLET = re.compile(r"[A-Za-z]+-[A-Z][A-Za-z]+$|(?:param|return|throw|exit|break|continue)$")
+_LOOPS = names("foreach for while foreach-object")
+_PLAIN_BLOCKS = names("try finally do begin process end else")
 _GOING = frozenset({"set-location", "push-location", "cd", "sl", "pushd", "chdir"})
 _SET_VARIABLE = re.compile(
     r"\[(?:System\.)?Environment\]::SetEnvironmentVariable\(\s*['\"](\w+)['\"]\s*,"
     r"\s*(?:'([^']*)'|\"([^\"]*)\"|(\w+))",
     re.IGNORECASE,
 )
-_TYPE = re.compile(r"\[[\w.\[\]]+\]$")
+_ADDED = re.compile(r"\.add(?:range)?$", re.IGNORECASE)
+_ITEM = re.compile(r"env:\\?(\w+)$", re.IGNORECASE)
 _MISSING_MARK = (
     "broken_continuation: lines that begin with a flag are read as part of the command before "
     "them, though no ` continues it"
 )
-_LOST_QUOTES = (
-    "shell_quoting: Windows PowerShell 5 takes the double quotes out of {word} before the program "
-    "gets it; PowerShell 7.3 and newer leave them"
+_GIVEN = (
+    "What the script is called with is not in the text; it is read as if it is called with nothing."
 )
-_SPLIT_LIST = (
-    "shell_quoting: PowerShell makes several words of {word}; it is read as the one word that was "
-    "meant, write it in quotes"
-)
-_SPLIT_TEXT = (
-    "shell_quoting: PowerShell passes the text “{word}” as one word; it is read as the several "
-    "that were meant"
-)
-_RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
-_SHOWN_CHARACTERS = 80
-_MOST_HELD = 200
-_Value = tuple[str, ...]
-
-
-@dataclass
-class _Statement:
-    """One statement; an array in it is a list of its tokens.
-
-    Attributes:
-        items: Words, commas and arrays.
-        ends: The operator behind it.
-    """
-
-    items: list[Token | list[Token]] = field(default_factory=list)
-    ends: str = "\n"
 
 
 def read_script(text: str, depth: int = 0) -> Script:
@@ -82,313 +62,339 @@ def read_script(text: str, depth: int = 0) -> Script:
     """
     tokens, problems = tokens_of(text)
     reading = _Reading(list(problems), depth)
-    for statement in reading.joined(_statements(tokens)):
-        reading.take(statement)
+    reading.read(statements_of(tokens))
     return reading.script()
-
-
-# --- statements -----------------------------------------------------------------------------
-
-
-def _statements(tokens: Sequence[Token]) -> Iterator[_Statement]:
-    statement, at = _Statement(), 0
-    while at < len(tokens):
-        token = tokens[at]
-        at += 1
-        if token.operator in _OPENING:
-            inside, at = _inside(tokens, at, _OPENING[token.operator])
-            statement.items.append(inside)
-        elif token.operator in _SEPARATORS:
-            statement.ends = token.operator
-            yield statement
-            statement = _Statement()
-        else:
-            statement.items.append(token)
-    yield statement
-
-
-def _inside(tokens: Sequence[Token], at: int, closing: str) -> tuple[list[Token], int]:
-    """The tokens up to the ``closing`` that belongs to what was opened, and the place behind."""
-    found: list[Token] = []
-    depth = 1
-    while at < len(tokens):
-        operator = tokens[at].operator
-        depth += operator[-1:] == {")": "(", "}": "{"}[closing]
-        depth -= operator == closing
-        at += 1
-        if not depth:
-            break
-        if not operator:
-            found.append(tokens[at - 1])
-    return found, at
-
-
-def _bare(item: Token | list[Token] | None) -> str:
-    """The beginning of a word that stands without quotes and without variables."""
-    if not isinstance(item, Token) or not item.pieces:
-        return ""
-    first = item.pieces[0]
-    return "" if first.name or first.is_quoted else first.text
-
-
-def _operator(item: Token | list[Token]) -> str:
-    return item.operator if isinstance(item, Token) else ""
-
-
-def _is_flag(statement: _Statement) -> bool:
-    bare = _bare(statement.items[0]) if statement.items else ""
-    return len(bare) > 1 and bare[0] in "-–—"
-
-
-# --- what they mean -------------------------------------------------------------------------
 
 
 class _Reading:
     def __init__(self, problems: list[str], depth: int) -> None:
         self._problems = problems
         self._depth = depth
-        self._variables: dict[str, _Value] = {}
-        self._arrays: set[str] = set()
-        self._env: dict[str, str] = {}
-        self._used: set[str] = set()
-        self._unresolved: list[str] = []
-        # Of values, by how it was written: what a value lacks matters where it is used.
-        self._held: dict[str, str] = {}
-        self._calls: list[Call] = []
-        self._folder = ""
+        self._variables = Variables()
+        self._functions: dict[str, Function] = {}
+        self._called: set[str] = set()
+        self._calls = Calls(self._variables)
+        self._left = _MOST_STATEMENTS
+        self._notes: list[str] = []
+        # What objects of the text were given, by their variables.
+        self._members: dict[str, dict[str, str]] = {}
 
-    def joined(self, statements: Iterator[_Statement]) -> Iterator[_Statement]:
+    def read(self, statements: Sequence[Statement]) -> None:
+        """All of the text; functions that nothing calls come last."""
+        self._block(statements)
+        for name in list(self._functions):
+            if name not in self._called:
+                self._run(name, [])
+        self._variables.open.end()
+
+    def _block(self, statements: Iterable[Statement]) -> None:
+        for statement in self._joined(statements):
+            self._left -= 1
+            if self._left > 0:
+                self._take(statement.items)
+
+    def _joined(self, statements: Iterable[Statement]) -> list[Statement]:
         """The statements, where lines that begin with a flag belong to the one before."""
-        before: _Statement | None = None
+        kept: list[Statement] = []
         for statement in statements:
-            if not statement.items:
-                continue
-            if before is not None and before.ends == "\n" and _is_flag(statement):
-                if not _is_flag(before):
+            before = kept[-1] if kept else None
+            if before is not None and before.ends == "\n" and is_flag(statement):
+                if not is_flag(before):
                     self._problems.append(_MISSING_MARK)
                 before.items += statement.items
                 before.ends = statement.ends
-                continue
-            if before is not None:
-                yield before
-            before = statement
-        if before is not None:
-            yield before
+            else:
+                kept.append(Statement(list(statement.items), statement.ends))
+        return kept
 
-    def take(self, statement: _Statement) -> None:
-        """One statement: what it sets, goes to, or calls."""
-        items = statement.items
-        while items and _bare(items[0]).lower() in _KEYWORDS:
-            items = items[1:]
-        target = _target(items)
+    # --- one statement ------------------------------------------------------------------------
+
+    def _take(self, items: Sequence[Item]) -> None:
+        """One statement: what it decides, sets, goes to, or calls."""
+        target, of_object = assigned(items), member(items)
         if target is not None:
             self._assign(*target)
+        elif of_object is not None:
+            self._set_member(*of_object)
+        elif items and not self._is_grammar(bare(items[0]).lower(), items):
+            self._command(items)
+
+    def _is_grammar(self, first: str, items: Sequence[Item]) -> bool:
+        """Whether a statement begins with a word of PowerShell's grammar, and is done with then."""
+        if first == "param" and param_block(items):
+            self._bind_script(items)
+        elif first in {"function", "filter"} and len(items) > 2:
+            self._define(items)
+        elif first == "if":
+            self._if(items)
+        elif first == "switch":
+            self._switch(items)
+        elif first in _LOOPS or first in _PLAIN_BLOCKS or first in {"catch", "trap"}:
+            self._blocks(items, is_certain=first in _PLAIN_BLOCKS)
+        elif first == "return":
+            self._take(items[1:])
+        else:
+            return False
+        return True
+
+    def _command(self, items: Sequence[Item]) -> None:
+        is_called = False
+        while items and (bare(items[0]) == "." or is_sign(items[0], "&")):
+            items, is_called = items[1:], True
+        if not items:
             return
-        while items and (_bare(items[0]) == "." or _operator(items[0])):
-            items = items[1:]
-        name = _bare(items[0] if items else None)
-        written = items[0].written if items and isinstance(items[0], Token) else ""
-        setting = _SET_VARIABLE.match(written)
-        if setting:
-            self._env[setting.group(1)] = next(filter(None, setting.groups()[1:]), "")
-        elif name.lower() in _GOING:
-            self._folder = " ".join(self._words(items[1:]))
-        elif name.lower() in {"start-process", "start", "saps"}:
-            self._start(self._words(items[1:]))
-        elif name.lower() in {"invoke-expression", "iex"} and self._depth < _DEEPEST:
-            inside = read_script(" ".join(self._words(items[1:])), self._depth + 1)
-            self._calls += inside.calls
-        elif items and not _CMDLET.match(name):
+        first = items[0]
+        name = bare(first).lower() if isinstance(first, Token) else ""
+        text = first.written if isinstance(first, Token) else ""
+        setting = _SET_VARIABLE.match(text)
+        if isinstance(first, Group) and (first.opening == "{" or not is_called):
+            self._block(first.statements)
+        elif setting:
+            self._variables.set_env(setting.group(1), next(filter(None, setting.groups()[1:]), ""))
+        elif name in self._functions:
+            self._run(name, self._words(items[1:]))
+        elif isinstance(first, Token) and self._is_addition(first):
+            return
+        elif not self._is_own(name, items):
             self._call(items)
 
-    def _assign(self, piece: Piece, adds: bool, items: list[Token | list[Token]]) -> None:
-        first = items[0] if items else None
-        if first is None:
-            return
-        if _operator(first) == "&" or _CMDLET.match(_bare(first)):
-            self.take(_Statement(items))
-            return
-        is_array = any(map(self._is_array, items))
-        values = tuple(self._words(items))
-        self._unresolved.clear()
-        if not is_array:
-            # A text, put together of several by "+".
-            values = ("".join(word for word in values if len(values) == 1 or word != "+"),)
-        before = self._variables.get(piece.name, ()) if adds else ()
-        if before and not is_array and piece.name not in self._arrays:
-            values = (before[0] + values[0],)
+    def _is_own(self, name: str, items: Sequence[Item]) -> bool:
+        """Whether a command is one of PowerShell's own, which is done with then."""
+        if name in _GOING:
+            self._calls.folder = " ".join(self._words(items[1:]))
+        elif name in {"start-process", "start", "saps", "new-scheduledtaskaction", "start-job"}:
+            self._blocks(items, is_certain=True)
+            kept = [item for item in items[1:] if not _is_block(item)]
+            self._start(self._words(kept, is_one_text=True))
+        elif name in {"invoke-expression", "iex"}:
+            self._read_inside(" ".join(self._words(items[1:], is_one_text=True)))
+        elif name in {"set-item", "new-item", "setx", "si"}:
+            self._set_item(self._words(items[1:]))
+        elif _CMDLET.match(bare(items[0])):
+            self._blocks(items, is_certain=name != "foreach-object")
         else:
-            values = before + values
-        _check_length(values)
-        self._variables[piece.name] = values
-        if is_array:
-            self._arrays.add(piece.name)
-        if piece.name.startswith("env:"):
-            self._env[_env_name(piece)] = " ".join(values)
+            return False
+        self._variables.drop_problems()
+        return True
 
-    def _is_array(self, item: Token | list[Token]) -> bool:
-        if isinstance(item, list) or item.operator == ",":
-            return True
-        return len(item.pieces) == 1 and item.pieces[0].name in self._arrays
+    def _read_inside(self, text: str) -> None:
+        if self._depth < _DEEPEST:
+            inside = read_script(text, self._depth + 1)
+            self._calls.found += inside.calls
 
-    def _words(self, items: Sequence[Token | list[Token]]) -> list[str]:
-        words: list[str] = []
+    def _set_item(self, words: list[str]) -> None:
+        texts = [word for word in words if not re.match(r"-\w|/", word)]
+        name = _ITEM.match(texts[0]) if texts else None
+        if name and texts[1:]:
+            self._variables.set_env(name.group(1), texts[-1])
+        elif not name and len(texts) == 2 and re.fullmatch(r"[A-Z_]\w*", texts[0]):
+            self._variables.set_env(texts[0], texts[1])
+
+    # --- conditions, loops, blocks ------------------------------------------------------------
+
+    def _if(self, items: Sequence[Item]) -> None:
+        """``if (…) {…} elseif (…) {…} else {…}``."""
+        branches: list[tuple[Sequence[Item] | None, Group]] = []
+        for before, item in pairwise(items):
+            if isinstance(item, Group) and item.opening == "{":
+                branches.append((before.items if isinstance(before, Group) else None, item))
+        self._branches(branches)
+
+    def _switch(self, items: Sequence[Item]) -> None:
+        """``switch (…) { value { … } default { … } }``."""
+        body = items[-1]
+        asked = next((item for item in items if isinstance(item, Group)), None)
+        if not isinstance(body, Group) or body.opening != "{" or asked is body or asked is None:
+            return
+        branches: list[tuple[Sequence[Item] | None, Group]] = []
+        for label, block in zip(body.items[::2], body.items[1::2], strict=False):
+            question = [*asked.items, Token([Piece("-eq")]), label]
+            if isinstance(block, Group):
+                branches.append((None if bare(label).lower() == "default" else question, block))
+        self._branches(branches)
+
+    def _branches(self, branches: Sequence[tuple[Sequence[Item] | None, Group]]) -> None:
+        """Blocks with the question that each is asked; None for what is done where none holds."""
+        for at, (question, block) in enumerate(branches):
+            ask = self._variables.expressions.verdict
+            verdict = True if question is None else ask(question)
+            if at:
+                self._variables.open.next_branch(verdict)
+            else:
+                self._variables.open.enter(verdict)
+            self._variables.drop_problems()
+            self._block(block.statements)
+        if branches:
+            self._variables.open.leave()
+
+    def _blocks(self, items: Sequence[Item], *, is_certain: bool) -> None:
+        """What stands in braces behind a word; what a loop does is done several times or never."""
+        for item in items[1:2]:
+            named = item.items[:1] if isinstance(item, Group) and bare(items[0]) != "for" else []
+            self._variables.loops |= {p.name for each in named if isinstance(each, Token)
+                                      for p in each.pieces if p.name}  # fmt: skip
         for item in items:
-            tokens = item if isinstance(item, list) else [item]
-            for token in tokens:
-                if not token.operator:
-                    words += self._expanded(token.pieces)
-        return words
+            if not _is_block(item):
+                continue
+            if not is_certain:
+                self._variables.open.enter(None)
+            self._block(item.statements if isinstance(item, Group) else ())
+            if not is_certain:
+                self._variables.open.leave()
 
-    def _expanded(self, pieces: Sequence[Piece]) -> list[str]:
-        """One word of the text as the words that the program gets."""
-        only = pieces[0] if len(pieces) == 1 else None
-        if only and only.operator == "%":
-            return windows_words(only.text)[0]
-        if only and only.name and not only.is_quoted and only.name in self._variables:
-            self._use(only)
-            return self._split_text(tuple(_told(only, v) for v in self._variables[only.name]))
-        text = "".join(self._value(piece) if piece.name else piece.text for piece in pieces)
-        is_bare = all(not piece.name and not piece.is_quoted for piece in pieces)
-        if is_bare and "," in text[1:-1]:
-            self._unresolved.append(_SPLIT_LIST.format(word=text[:_SHOWN_CHARACTERS]))
-        return [text]
+    # --- functions ----------------------------------------------------------------------------
 
-    def _split_text(self, values: _Value) -> list[str]:
-        text = values[0] if len(values) == 1 else ""
-        if not re.match(r"--?[A-Za-z][\w-]*\s", text):
-            return list(values)
-        self._unresolved.append(_SPLIT_TEXT.format(word=text[:_SHOWN_CHARACTERS]))
-        return windows_words(text)[0]
+    def _define(self, items: Sequence[Item]) -> None:
+        found = function_of(items[2:])
+        if found is not None:
+            self._functions[bare(items[1]).lower()] = found
 
-    def _use(self, piece: Piece) -> None:
-        if piece.name.startswith("env:"):
-            self._used.add(_env_name(piece))
+    def _bind_script(self, items: Sequence[Item]) -> None:
+        """The parameters of the script itself, which gets nothing."""
+        inside = param_block(items)
+        parameters = tuple(parameters_of(inside)) if inside else ()
+        self._bind(Function(parameters, ()), [])
+        self._notes.append(_GIVEN)
+        self._take(items[2:])
 
-    def _value(self, piece: Piece) -> str:
-        values = None if piece.operator == "?" else self._variables.get(piece.name)
-        if values is not None:
-            self._use(piece)
-            return _told(piece, " ".join(values))
-        shown = piece.text[:_SHOWN_CHARACTERS]
-        is_worked_out = piece.operator == "?"
-        why = "is worked out by PowerShell" if is_worked_out else "has no value in this text"
-        problem = f"unresolved_variable: {shown} {why}"
-        self._unresolved.append(problem)
-        if len(self._held) < _MOST_HELD:
-            self._held[piece.text] = problem
-        return piece.text
+    def _bind(self, function: Function, words: list[str]) -> None:
+        given, rest = bound(function, words)
+        for parameter in function.parameters:
+            name = parameter.piece.name
+            if name in given:
+                self._variables.set(parameter.piece, given[name])
+            elif parameter.default:
+                self._assign(parameter.piece, False, list(parameter.default))
+            elif parameter.is_switch:
+                self._variables.set(parameter.piece, ("False",))
+            else:
+                self._variables.forget(parameter.piece)
+        self._variables.set(Piece("$args", name="args"), tuple(rest), is_list=True)
+
+    def _run(self, name: str, words: list[str]) -> None:
+        """A call of a function: what it sets is its own, but for the environment."""
+        self._called.add(name)
+        if self._depth >= _DEEPEST:
+            return
+        self._depth += 1
+        values, lists = dict(self._variables.values), set(self._variables.lists)
+        self._bind(self._functions[name], words)
+        self._variables.drop_problems()
+        self._block(self._functions[name].body)
+        env = {k: v for k, v in self._variables.values.items() if k.startswith("env:")}
+        self._variables.values.clear()
+        self._variables.values.update(values | env)
+        self._variables.lists.clear()
+        self._variables.lists.update(lists)
+        self._depth -= 1
+
+    # --- setting ------------------------------------------------------------------------------
+
+    def _assign(self, piece: Piece, adds: bool, items: list[Item]) -> None:
+        first = bare(items[0] if items else None)
+        if first.lower() == "if":
+            self._assign_if(piece, items)
+            return
+        sides = ternary(items)
+        if sides is not None:
+            self._either(piece, self._variables.expressions.verdict(sides[0]), sides[1:])
+            return
+        if items and isinstance(items[0], Group) and items[0].opening == "@{":
+            self._variables.set(piece, ())
+            self._variables.tables[piece.name] = table(items[0], self._variables.expressions)
+            return
+        found = self._variables.expressions.value(items)
+        if found is not None:
+            self._variables.drop_problems()
+            self._set(piece, adds, found)
+            return
+        self._variables.drop_problems()
+        self._variables.forget(piece)
+        if items and (is_sign(items[0], "&") or _CMDLET.match(first)):
+            self._take(items)
+
+    def _set(self, piece: Piece, adds: bool, found: Value) -> None:
+        before = self._variables.values.get(piece.name, ()) if adds else ()
+        is_list = found.is_list or (adds and piece.name in self._variables.lists)
+        is_longer = before and not is_list
+        words = (before[0] + " ".join(found.words),) if is_longer else before + found.words
+        self._variables.set(piece, words, is_list=is_list)
+
+    def _assign_if(self, piece: Piece, items: Sequence[Item]) -> None:
+        """``$x = if (…) { a } else { b }``."""
+        blocks = [item for item in items if isinstance(item, Group)]
+        if len(blocks) < 3:
+            self._variables.forget(piece)
+            return
+        verdict = self._variables.expressions.verdict(blocks[0].items)
+        self._either(piece, verdict, (blocks[1].items, blocks[-1].items))
+
+    def _either(self, piece: Piece, verdict: bool | None, sides: Sequence[Sequence[Item]]) -> None:
+        self._variables.open.enter(verdict)
+        self._assign(piece, False, list(sides[0]))
+        self._variables.open.next_branch(True)
+        self._assign(piece, False, list(sides[1]))
+        self._variables.open.leave()
+
+    def _set_member(self, piece: Piece, name: str, items: list[Item]) -> None:
+        """``$start.FileName = …``: what a process is started with."""
+        found = self._variables.expressions.value(items)
+        said = self._members.setdefault(piece.name, {})
+        said[name] = " ".join(found.words) if found else ""
+        if said.get("filename") and said.get("arguments"):
+            self._start([said.pop("filename"), said.pop("arguments")])
+
+    def _is_addition(self, first: Token) -> bool:
+        """``$list.Add('…')``, which adds to a list that the text began."""
+        pieces = first.pieces
+        if len(pieces) < 3 or not pieces[0].name or not _ADDED.match(pieces[1].text):
+            return False
+        inside = statements_of(tokens_of(pieces[2].text)[0])
+        found = self._variables.expressions.value([i for each in inside for i in each.items])
+        if found is not None:
+            self._variables.lists.add(pieces[0].name)
+            self._set(pieces[0], True, Value(found.words, True))
+        return True
 
     # --- calls --------------------------------------------------------------------------------
 
-    def _call(self, items: Sequence[Token | list[Token]]) -> None:
+    def _words(self, items: Sequence[Item], *, is_one_text: bool = False) -> list[str]:
+        """The words that a command gets; a text stays whole where they become one anyway."""
         words: list[str] = []
         for item in items:
-            words += self._words([item])
-        self._add(list(map(_meant, words)), words)
+            if isinstance(item, Group):
+                words += self._of_brackets(item)
+            elif not item.operator:
+                words += self._variables.words(item.pieces, is_one_text=is_one_text)
+        return words
 
-    def _add(self, words: list[str], written: Sequence[str]) -> None:
-        if not words or not words[0] or len(self._calls) >= MOST_CALLS:
-            return
-        problems = [*self._unresolved]
-        self._unresolved.clear()
-        whole = "\0".join(words) if self._held else ""
-        problems += [problem for about, problem in self._held.items() if about in whole]
-        problems += [
-            _LOST_QUOTES.format(word=word[:_SHOWN_CHARACTERS])
-            for word in written[1:]
-            if '"' in word.replace('\\"', "")
-        ]
-        problems += home_problems(words)
-        if self._folder and any(map(is_relative_file, words)):
-            problems.append(_RELATIVE.format(folder=self._folder[:_SHOWN_CHARACTERS]))
-        env = kept_env(self._env, self._used)
-        self._calls.append(Call(tuple(words), env, "", self._folder, once(problems)))
+    def _of_brackets(self, group: Group) -> list[str]:
+        found = self._variables.expressions.value([group])
+        if found is not None:
+            return list(found.words)
+        text = written([group])
+        self._variables.tell_unknown(text, is_worked_out=True)
+        return [text]
+
+    def _call(self, items: Sequence[Item]) -> None:
+        words: list[str] = []
+        for part in parted(items):
+            words += self._words(part)
+        if len(self._calls.found) < MOST_CALLS:
+            self._calls.add(list(map(meant, words)), words)
 
     def _start(self, words: list[str]) -> None:
-        """``Start-Process program -ArgumentList …``: one text, whatever parts it is given in."""
-        said: dict[str, list[str]] = {}
-        name = ""
-        for word in words:
-            if word.lower() in _START_FLAGS:
-                name = "" if word.lower() in _START_SWITCHES else word.lower()
-            else:
-                said.setdefault(name, []).append(word)
-        self._folder = " ".join(said.get("-workingdirectory", [self._folder]))
-        # The program may be said by its place alone, and its words too.
-        program, *texts = [*said.get("-filepath", []), *said.get("", [])] or [""]
-        texts += said.get("-argumentlist", []) + said.get("-args", [])
-        self._unresolved = [each for each in self._unresolved if not each.startswith("shell_")]
-        if not re.match(r"[a-z]{3,}:", program):
-            inside, problems = windows_words(" ".join(texts))
-            self._unresolved += problems
-            self._add([program, *inside], ())
+        found = started(words, self._calls)
+        if found and len(self._calls.found) < MOST_CALLS:
+            self._calls.add(found, ())
 
     def script(self) -> Script:
         """All that was read."""
-        env = kept_env(self._env, self._used)
-        return Script(tuple(self._calls), env, once(self._problems))
+        env = kept_env(self._variables.env(), self._variables.used)
+        notes = once(self._notes)
+        calls = [replace(call, notes=once([*notes, *call.notes])) for call in self._calls.found]
+        return Script(tuple(calls), env, once(self._problems))
 
 
-_START_SWITCHES = frozenset({"-nonewwindow", "-passthru", "-wait"})
-_START_FLAGS = _START_SWITCHES | names(
-    "-filepath -argumentlist -args -workingdirectory -windowstyle -verb -credential "
-    "-redirectstandardoutput -redirectstandarderror"
-)
-
-
-def _target(
-    items: Sequence[Token | list[Token]],
-) -> tuple[Piece, bool, list[Token | list[Token]]] | None:
-    """What a statement assigns to, whether it adds, and the value; None where it does not."""
-    first = items[0] if items else None
-    if not isinstance(first, Token):
-        return None
-    pieces = list(first.pieces)
-    if len(pieces) > 1 and not pieces[0].name and _TYPE.match(pieces[0].text):
-        pieces = pieces[1:]
-    if not pieces or not pieces[0].name or pieces[0].is_quoted or pieces[0].operator:
-        return None
-    rest: list[Token | list[Token]] = list(items[1:])
-    sign = pieces[1].text if len(pieces) > 1 and not pieces[1].is_quoted else ""
-    if len(pieces) == 1 and rest and _bare(rest[0]) in {"=", "+="}:
-        return pieces[0], _bare(rest[0]) == "+=", rest[1:]
-    match = re.match(r"(\+?=)(.*)", sign, re.DOTALL)
-    if not match:
-        return None
-    value = [*([Piece(match.group(2))] if match.group(2) else []), *pieces[2:]]
-    return pieces[0], match.group(1) == "+=", [*([Token(value)] if value else []), *rest]
-
-
-def _meant(word: str) -> str:
-    r"""JSON whose quotes were written ``\"`` for Windows PowerShell, as the program gets it."""
-    if '\\"' not in word or word[:1] not in "{[":
-        return word
-    plain = word.replace('\\"', '"')
-    return plain if _is_json(plain) and not _is_json(word) else word
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _told(piece: Piece, value: str) -> str:
-    """What is put in for a variable; a secret is told of by a word that says no more."""
-    return value_without_secrets(piece.name.rpartition(":")[2], value)
-
-
-def _env_name(piece: Piece) -> str:
-    """``NAME`` of ``$env:NAME``, which PowerShell does not ask for in capitals."""
-    return piece.text.partition(":")[2].rstrip("}")
-
-
-def _check_length(values: _Value) -> None:
-    if sum(map(len, values)) + len(values) > _LONGEST_CHARACTERS:
-        raise TextError(
-            f"The variables of this text make words of more than {_LONGEST_CHARACTERS:,} "
-            "characters, which no command has. Paste the command alone."
-        )
+def _is_block(item: Item) -> bool:
+    return isinstance(item, Group) and item.opening == "{"

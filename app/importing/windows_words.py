@@ -11,6 +11,10 @@ SINGLE = (
     "shell_quoting: single quotes are plain characters to cmd.exe; {word} is read as the one word "
     "that was meant, write it in double quotes"
 )
+CURLY = (
+    "typographic: {word} stands in quotes of a word processor, which are plain characters to "
+    "cmd.exe; it is read as the one word that was meant"
+)
 OPEN_QUOTE = "shell_quoting: a quote is opened and never closed; the rest is read as one word"
 LOST_QUOTES = (
     "log_paste: quotes around JSON are lost, so that it spans several words; it is read up to its "
@@ -18,8 +22,11 @@ LOST_QUOTES = (
 )
 _DOUBLED = re.compile(r'(?<![^\s=])""([^"\s](?:[^"\n]*[^"\s])?)""(?=\s|$)')
 _SINGLE = re.compile(r"'([^'\n]*)'(?=\s|$)")
-_PLAIN = re.compile(r'[^\s"\\{\']+')
+_CURLY = re.compile('[“”„‟]([^"“”„‟\n]*)[“”„‟](?=\\s|$)|[‘’‚‛]([^‘’‚‛\n]*)[‘’‚‛](?=\\s|$)')
+_CURLY_BEGINS = frozenset("“”„‟‘’‚‛")
+_PLAIN = re.compile(r'[^\s"\\{\'“”„‟‘’‚‛]+')
 _BACKSLASHES = re.compile(r'(\\+)("?)')
+_MEANT = _CURLY_BEGINS | {"'", "{"}
 _JSON_TRIES = 64
 _SHOWN_CHARACTERS = 80
 
@@ -71,7 +78,7 @@ class _Words:
             self._quote()
         elif character == "\\":
             self._backslashes()
-        elif character in "'{" and not self._is_in_quotes and self._begins():
+        elif character in _MEANT and not self._is_in_quotes and self._begins():
             self._meant_as_one(character)
         else:
             self._add(character, 1)
@@ -108,11 +115,15 @@ class _Words:
         return not self._is_in_word or self._parts[-1].endswith("=")
 
     def _meant_as_one(self, character: str) -> None:
+        curly = _CURLY.match(self.text, self._at) if character in _CURLY_BEGINS else None
         single = _SINGLE.match(self.text, self._at) if character == "'" else None
         self._json_tries += character == "{"
         may_be_json = character == "{" and self._json_tries <= _JSON_TRIES
         end = json_end(self.text, self._at) if may_be_json else -1
-        if single:
+        if curly:
+            self.problems.append(CURLY.format(word=curly.group()[:_SHOWN_CHARACTERS]))
+            self._add(curly.group(1) or curly.group(2) or "", len(curly.group()))
+        elif single:
             self.problems.append(SINGLE.format(word=single.group()[:_SHOWN_CHARACTERS]))
             self._add(single.group(1), len(single.group()))
         elif end > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from app.importing.invocation import Invocation
 from app.importing.powershell_reader import read_script
@@ -93,6 +94,96 @@ def test_that_json_escaped_for_the_old_powershell_is_plain_json() -> None:
     found = one("llama-server --j '{\\\"a\\\": false}'")
     assert found.words == ("--j", '{"a": false}')
     assert not found.problems
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("param([string]$M = 'a.gguf', [int]$C = 4KB, [switch]$X)\nllama-server -m $M -c $C",
+         ("-m", "a.gguf", "-c", "4096")),
+        ("param(\n  [Parameter(Mandatory=$true)]\n  [string]$M,\n  $C=8\n)\nllama-server -c $C",
+         ("-c", "8")),
+        ("$c = 32 * 1024\nllama-server -c $c", ("-c", "32768")),
+        ("$c = 4*1024 + 1\nllama-server -c $c", ("-c", "4097")),
+        ("$m = '{0}\\{1}' -f 'D:\\m', 'a.gguf'\nllama-server -m $m", ("-m", "D:\\m\\a.gguf")),
+        ("$m = Join-Path 'D:\\m' \"a.gguf\"\nllama-server -m $m", ("-m", "D:\\m\\a.gguf")),
+        ("llama-server -m (Join-Path -Path D:\\m -ChildPath a.gguf)", ("-m", "D:\\m\\a.gguf")),
+        ("& (Join-Path C:\\l llama-server.exe) -np 2", ("-np", "2")),
+        ("$a = '-np 2 -c 8' -split ' '\nllama-server @a", ("-np", "2", "-c", "8")),
+        ("$a = @('-np', 2) -join ' '\niex \"llama-server $a\"", ("-np", "2")),
+        ("$k = if ($env:KV) { $env:KV } else { 'q8_0' }\nllama-server -ctk $k", ("-ctk", "q8_0")),
+        ("if (-not $env:KV) { $env:KV = 'q4_0' }\nllama-server -ctk $env:KV", ("-ctk", "q4_0")),
+        ("$f = $true\nif ($f -and 2 -gt 1) { $n = 1 } else { $n = 2 }\nllama-server -np $n",
+         ("-np", "1")),
+        ("$k='b'\nswitch ($k) { 'a' { $n = 1 } 'b' { $n = 2 } default { $n = 3 } }\n"
+         "llama-server -np $n", ("-np", "2")),
+        ("$n = $false ? 1 : 2\nllama-server -np $n", ("-np", "2")),
+        ("$l = New-Object System.Collections.Generic.List[string]\n$l.Add('-np')\n"
+         "$l.AddRange([string[]]@('2', '-fit', 'off'))\nllama-server @l",
+         ("-np", "2", "-fit", "off")),
+        ("$p = @{ FilePath = 'llama-server'; ArgumentList = '-np', '2'; Wait = $true }\n"
+         "Start-Process @p", ("-np", "2")),
+        ("$i = New-Object System.Diagnostics.ProcessStartInfo\n$i.FileName = 'llama-server'\n"
+         "$i.Arguments = '-m \"a b.gguf\"'\n[System.Diagnostics.Process]::Start($i)",
+         ("-m", "a b.gguf")),
+        ("$x = New-ScheduledTaskAction -Execute 'llama-server' -Argument '-np 2'", ("-np", "2")),
+        ("function Start-It { param($M, [int]$N=4, [switch]$Fast)\n  $a = @('-m', $M, '-np', $N)\n"
+         "  if ($Fast) { $a += '-fit', 'off' }\n  llama-server @a\n}\nStart-It -M a.gguf -Fast",
+         ("-m", "a.gguf", "-np", "4", "-fit", "off")),
+        ("function Start-It($M) { llama-server -m $M }\nStart-It a.gguf", ("-m", "a.gguf")),
+        ("try { llama-server -np 2 } finally { Stop-Process -Name x }", ("-np", "2")),
+        ("$j = @'\n{\"a\": 1}\n'@\nStart-Process llama-server -ArgumentList '-np 2'", ("-np", "2")),
+    ],
+)  # fmt: skip
+def test_that_values_are_worked_out_where_the_text_tells(text: str, words: tuple[str, ...]) -> None:
+    found = one(text)
+    assert found.words == words
+    assert not [each for each in found.problems if not each.startswith("shell_quoting:")]
+
+
+def test_that_what_a_condition_decides_is_open_and_told() -> None:
+    found = one("if (Test-Path D:) { $n = 1 } else { $n = 2 }\nllama-server -np $n")
+    assert found.words == ("-np", "$n")
+    assert found.problems == (
+        "unresolved_variable: $n is “1” or “2”; a condition decides that when the text runs",
+    )
+
+
+def test_that_words_of_a_condition_are_read_and_told() -> None:
+    found = one(
+        "$a = @('-m', 'a.gguf')\nif (Test-Path m.gguf) { $a += '--mmproj', 'm.gguf' }\n"
+        "llama-server @a"
+    )
+    assert found.words == ("-m", "a.gguf", "--mmproj", "m.gguf")
+    assert codes(found) == {"conditional_words"}
+
+
+def test_that_splats_without_a_value_are_told() -> None:
+    found = one("llama-server @more -np 2")
+    assert found.words == ("-np", "2")
+    assert "the words of @more" in found.problems[0]
+
+
+def test_that_a_function_that_nothing_calls_is_read_with_its_defaults() -> None:
+    found = one("function Start-It { param($N = 4) llama-server -np $N }")
+    assert found.words == ("-np", "4")
+
+
+def test_that_what_only_powershell_works_out_is_not_known() -> None:
+    found = one("$t = [Environment]::ProcessorCount\nllama-server -t $t -np (Get-Date).Year")
+    assert found.words[:2] == ("-t", "$t")
+    assert codes(found) == {"unresolved_variable"}
+
+
+@given(st.text(alphabet="if$({[@)}]'\"`,;|&.-= elsabparamfunction\n+*:?!%1", max_size=200))
+def test_that_no_text_breaks_the_reader(text: str) -> None:
+    for call in read_script(text).calls:
+        assert all(isinstance(word, str) for word in call.words)
+
+
+def test_that_functions_that_call_themselves_end() -> None:
+    text = "function A { llama-server -np 2\n A\n A\n A }\nA"
+    assert read(text, "x.ps1")
 
 
 @given(windows_words)
