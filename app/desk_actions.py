@@ -54,6 +54,11 @@ def _add_model_actions(actions: Actions, window: Window) -> None:
         words="speculation draft model ngram",
     )  # fmt: skip
     actions.add(
+        "draft.hub", "Find drafts on the hub…", "Ctrl+J, Shift+D", engine.hub_drafts.open, MODEL,
+        why_not=lambda: "" if session.model else "No model is loaded.",
+        words="search download speculation draft hugging face gguf eagle3 mtp dflash",
+    )  # fmt: skip
+    actions.add(
         "model.demo", "Load the demo model", "Ctrl+J, D", engine.load_demo, MODEL,
         words="gemma example",
     )  # fmt: skip

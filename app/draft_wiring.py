@@ -9,7 +9,15 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.desk import Desk
-from app.draft_words import FILE, WITHOUT_FILE, choices_of, draft_text, values_of_choice
+from app.draft_words import (
+    FILE,
+    HUB,
+    HUB_LINE,
+    WITHOUT_FILE,
+    choices_of,
+    draft_text,
+    values_of_choice,
+)
 from app.kept_models import KeptModels, refresh_models
 from app.last_folder import MODELS
 from app.library.drafters import Drafters
@@ -28,9 +36,11 @@ class DraftWiring(QObject):
 
     Signals:
         fitting_changed: ``fitting`` may say something else now.
+        hub_wanted: Drafts are to be looked for on the hub.
     """
 
     fitting_changed = Signal()
+    hub_wanted = Signal()
 
     def __init__(
         self, desk: Desk, models: ModelList, kept: KeptModels, top: TopBar, parent: QObject
@@ -104,6 +114,9 @@ class DraftWiring(QObject):
         if key == FILE:
             self._browse()
             return
+        if key == HUB:
+            self.hub_wanted.emit()
+            return
         wanted = self._session.wanted
         if key in WITHOUT_FILE:
             self._session.want(values_of_choice(key, "", wanted))
@@ -131,15 +144,14 @@ class DraftWiring(QObject):
         if not self._is_wanted:
             return
         target = self._target_location()
-        self._top.set_draft_choices(
-            choices_of(
-                wanted,
-                None if target is None else self._models.entry(target),
-                [] if target is None else self._candidates(target),
-                lambda entry: self._drafters.why_not(target or b"", entry),
-                self._waiting(target),
-            )
+        lines = choices_of(
+            wanted,
+            None if target is None else self._models.entry(target),
+            [] if target is None else self._candidates(target),
+            lambda entry: self._drafters.why_not(target or b"", entry),
+            self._waiting(target),
         )
+        self._top.set_draft_choices(lines if target is None else [*lines, HUB_LINE])
         self.fitting_changed.emit()
 
     def _waiting(self, target: bytes | None) -> str:

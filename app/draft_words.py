@@ -18,13 +18,20 @@ from engine_bridge.settings.spec_kinds import (
 )
 from widgets.draft_button import DraftChoice
 
-OFF, NGRAM, MTP, FILE = "off", "ngram-simple", "draft-mtp", "file"
+OFF, NGRAM, MTP, FILE, HUB = "off", "ngram-simple", "draft-mtp", "file", "hub"
 # Choices without a file.
 WITHOUT_FILE = frozenset({OFF, MTP, *NGRAM_KINDS})
 _SHOWN_REASON = 72
 # So ``why_incompatible`` begins its reason.
 _OTHER_VOCABULARY = "it has another vocabulary"
 _SHOWN_NAME = 40
+HUB_LINE = DraftChoice(
+    HUB,
+    "Find drafts on the hub…",
+    "Smaller models of the same family and heads made for this one. Their vocabularies are "
+    "compared by their headers alone, before anything is downloaded.",
+    is_command=True,
+)
 
 WhyNot = Callable[[ModelEntry], str | None]
 

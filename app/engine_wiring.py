@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.background import Task
 from app.desk import Desk
 from app.draft_wiring import DraftWiring
+from app.hub_drafts_wiring import HubDraftsWiring
 from app.kept_models import KeptModels, UnkeptModels
 from app.library.demo_model import DemoModel, demo_model_path
 from app.library.known_folders import list_cache_path
@@ -91,6 +92,9 @@ class EngineWiring(QObject):
         self.files.trouble_found.connect(self._on_file_trouble_found)
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
         self.drafts = DraftWiring(desk, self.models, self._kept, top, self)
+        hub = self.picker.hub
+        self.hub_drafts = HubDraftsWiring(desk, parent, hub, open_repo=hub.open)
+        self.drafts.hub_wanted.connect(self.hub_drafts.open)
         self.workers = LostWorkers(desk, banner, self, load=self.load_anew)
         if desk.kept is not None:  # a desk that remembers nothing would say it every time
             self.unused_gpu = UnusedGpu(desk, banner, self, desk.kept)
@@ -115,6 +119,7 @@ class EngineWiring(QObject):
         self.picker.close()
         self.samples.close()
         self.drafts.close()
+        self.hub_drafts.close()
         self.memory_help.close()
         self.models.close()
         self.files.stop()

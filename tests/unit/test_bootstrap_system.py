@@ -220,7 +220,9 @@ def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
     assert set(_RUNS) == {None, *COMMANDS}
     assert tuple(TARGETS) == TARGET_NAMES
     for command in COMMANDS:
-        with_model = ("plan", "export", "bench", "sweep", "compare", "quality", "users", "tune")
+        with_model = (
+            "plan", "export", "bench", "sweep", "compare", "quality", "users", "tune", "drafts",
+        )  # fmt: skip
         needed = {key: ["a.gguf"] for key in with_model}
         needed |= {"tour": ["--out", "pictures"], "probe": ["localhost:8080"]}
         needed |= {"import": ["-"], "hub": ["search", "gemma"]}
