@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app import template_sample
+from app import template_answer, template_sample
 from app.template_sample import TemplateSample
 from engine_bridge.template_sheet import TemplateSheet
 from tests.bridge.test_template_once import write
@@ -84,10 +84,10 @@ def test_that_a_process_that_says_nothing_is_killed_with_a_sentence(
 
 
 def test_that_an_answer_that_cannot_be_read_is_a_sentence() -> None:
-    assert "cannot be read" in template_sample.sheet_in(b"[]").problem
+    assert "cannot be read" in template_answer.sheet_in(b"[]").problem
 
 
 def test_that_a_crash_is_told_with_its_last_line() -> None:
-    sheet = template_sample.sheet_of_end(-11, "boom", "/models/m.gguf")
+    sheet = template_answer.sheet_of_end(-11, "boom", "/models/m.gguf")
     assert "m.gguf ended (status -11)" in sheet.problem
     assert "boom" in sheet.problem
