@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app import profile_command
+from app import inspect_command, profile_command
 from app.experiments import (
     cli_bench,
     cli_compare,
@@ -55,6 +55,7 @@ COMMANDS = (
     "users",
     "tune",
     "profile",
+    "inspect",
     "import",
     "hub",
     "drafts",
@@ -153,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     tour.add_argument("--size", default="1440x900", help="width x height of the window")
 
     profile_command.add_parser(commands)
+    inspect_command.add_parser(commands)
     for experiment in _EXPERIMENTS:
         experiment.add_parser(commands)
     cli_import.add_parser(commands)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from app import profile_command
+from app import inspect_command, profile_command
 from app.arguments import parse_arguments
 from app.experiments import (
     cli_bench,
@@ -247,6 +247,7 @@ _RUNS: Mapping[str | None, Callable[[argparse.Namespace], int]] = {
     "users": cli_users.run,
     "tune": cli_tune.run,
     "profile": profile_command.run,
+    "inspect": inspect_command.run,
     "import": cli_import.run,
     "hub": cli_hub.run,
     "drafts": cli_drafts.run,
