@@ -8,27 +8,33 @@ with any of these in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from app.importing.call import Document, Script, is_read_by_engines, once
+from app.importing.call import Call, Document, Script, is_read_by_engines, once
 from app.importing.cmd_reader import read_script as read_cmd
 from app.importing.dockerfile_reader import read_dockerfile
 from app.importing.env_reader import read_env
 from app.importing.invocation import Invocation
 from app.importing.json_reader import read_json
 from app.importing.kinds import Kind, is_script, kind_of, shell_of
+from app.importing.makefile_text import as_shell
 from app.importing.modelfile_reader import read_modelfile
 from app.importing.name_sets import names
+from app.importing.nix_reader import is_nix, read_nix
 from app.importing.pasted_text import Block, blocks_of, plain
+from app.importing.plist_reader import is_plist, read_plist
 from app.importing.posix_reader import read_script as read_posix
+from app.importing.posted_text import as_written
 from app.importing.powershell_reader import read_script as read_powershell
 from app.importing.preset_reader import read_preset
 from app.importing.programs import base_name, family, is_call
+from app.importing.python_lists import lists_in
 from app.importing.shell_text import commands_in
+from app.importing.supervisor_reader import is_supervisor, read_supervisor
 from app.importing.systemd_reader import read_systemd
 from app.importing.text_error import NotOfThisKindError, TextError
-from app.importing.unwrapping import all_of
+from app.importing.unwrapping import all_of, unwrapped
 from app.importing.yaml_reader import read_yaml
 
 # A file in a here-document in a file: texts that go deeper are made to, not written.
@@ -39,6 +45,7 @@ _NOTHING = (
     "No command and no settings of an engine were found in this text. Paste the line that starts "
     "it, or its file: a preset, compose, systemd, llama-swap, a Modelfile or a .kcpps."
 )
+_OF_PROGRAM = "log_paste: the words were taken out of a list in a program"
 _SHELLS: dict[str, Callable[[str], Script]] = {
     "posix": read_posix,
     "cmd": read_cmd,
@@ -53,6 +60,12 @@ _FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {
     Kind.JSON: read_json,
     Kind.ENV: read_env,
 }
+# Files that are told by a mark in them, whatever their name.
+_MARKED: tuple[tuple[Callable[[str], bool], Callable[[str], tuple[Invocation, ...]]], ...] = (
+    (is_plist, read_plist),
+    (is_supervisor, read_supervisor),
+    (is_nix, read_nix),
+)
 
 
 def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
@@ -77,15 +90,29 @@ def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
 
 
 def _read_or_tell(block: Block, reasons: list[TextError]) -> list[Invocation]:
+    posted = as_written(block.text)
     try:
-        return _read_block(block, 0)
+        found = _read_block(Block(posted.text, block.hint), 0)
     except TextError as error:
         reasons.append(error)
         return []
+    return [_with(each, posted.problems, posted.notes) for each in found]
+
+
+def _with(invocation: Invocation, problems: Iterable[str], notes: Iterable[str]) -> Invocation:
+    """With what is told of the whole text, before what is told of the call."""
+    return replace(
+        invocation,
+        problems=once([*problems, *invocation.problems]),
+        notes=once([*notes, *invocation.notes]),
+    )
 
 
 def _read_block(block: Block, depth: int) -> list[Invocation]:
     """One block, by the reader of its kind; as a text for a shell where that finds nothing."""
+    for is_marked, read_marked in _MARKED:
+        if is_marked(block.text):
+            return list(read_marked(block.text))
     reader = _FILES.get(kind_of(block.text, block.hint))
     if reader is None:
         return _read_shell(block, depth)
@@ -107,21 +134,19 @@ def _engine_calls(block: Block, depth: int) -> list[Invocation]:
 
 
 def _read_shell(block: Block, depth: int) -> list[Invocation]:
-    commands = commands_in(block.text, is_script=is_script(block.text, block.hint))
+    listed, left_out = lists_in(block.text)
+    if listed:
+        calls = [call for words in listed for call in unwrapped(Call(words), "python")]
+        return [_with(each, [_OF_PROGRAM, *left_out], ()) for each in calls]
+    text = as_shell(block.text)
+    commands = commands_in(text, is_script=is_script(text, block.hint))
     shell = commands.shell or shell_of(commands.text, block.hint)
     script = _SHELLS[shell](commands.text)
     found = [each for call in all_of(script, shell) for each in _or_request(call)]
     found = _with_documents(script, found, depth)
     common = [*commands.problems, *script.problems]
     if found:
-        return [
-            replace(
-                each,
-                problems=once([*common, *each.problems]),
-                notes=once([*commands.notes, *each.notes]),
-            )
-            for each in found
-        ]
+        return [_with(each, common, commands.notes) for each in found]
     if script.env:
         return [Invocation("env", "", env=script.env, problems=once(common))]
     return []

@@ -27,7 +27,7 @@ _POSIX_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
 _POWERSHELLS = frozenset({"powershell", "pwsh"})
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$|py$")
 # These start another command that is one word of theirs, or all words behind some place.
-_STARTING_TEXTS = frozenset({"ssh", "su", "tmux", "screen", "eval"})
+_STARTING_TEXTS = frozenset({"ssh", "su", "tmux", "screen", "stuff", "eval"})
 _PYTHON_VALUED = frozenset({"-W", "-X"})
 _MORE_VARIABLES = "KCPP_ARGS"
 
@@ -139,11 +139,12 @@ def _joined_behind(words: Sequence[str], flag: re.Pattern[str]) -> str | None:
 
 
 def _last_text(words: Sequence[str]) -> str | None:
-    """The last word where it is a whole command, or the last words where they are."""
-    last = words[-1]
-    parts = last.split()
-    if len(parts) > 1 and any(map(family, parts)):
-        return last
+    """The last word that is a whole command, or the last words where they are one."""
+    for word in reversed(words[1:]):
+        parts = word.split()
+        if len(parts) > 1 and any(map(family, parts)):
+            # As keys that are sent to a terminal, it ends in that of the line's end.
+            return word.removesuffix("\\n").removesuffix("^M")
     at = next((at for at in range(1, len(words)) if is_call(words[at:])), 0)
     return shlex.join(words[at:]) if at else None
 

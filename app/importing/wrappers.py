@@ -26,6 +26,7 @@ class Wrapper:
         valued: Its flags that have the next word as their value.
         operands: Words of its own before the program.
         subcommand: Words that it starts programs by; where they are missing it starts none.
+        clustered: Letters that have a value where several stand behind one hyphen: ``-dmS NAME``.
         is_told: Whether its words change how the program runs, so that they are told.
     """
 
@@ -33,12 +34,19 @@ class Wrapper:
     operands: int = 0
     subcommand: tuple[str, ...] = ()
     is_told: bool = False
+    clustered: str = ""
 
 
 def _of(
-    valued: str = "", operands: int = 0, subcommand: str = "", *, is_told: bool = False
+    valued: str = "",
+    operands: int = 0,
+    subcommand: str = "",
+    *,
+    is_told: bool = False,
+    clustered: str = "",
 ) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), operands, tuple(subcommand.split()), is_told)
+    words = tuple(subcommand.split())
+    return Wrapper(frozenset(valued.split()), operands, words, is_told, clustered)
 
 
 _WRAPPERS = {
@@ -58,8 +66,45 @@ _WRAPPERS = {
     "nice": _of("-n --adjustment", is_told=True),
     "ionice": _of("-c -n", is_told=True),
     "chrt": _of(operands=1, is_told=True),
-    "sudo": _of("-u -g -h -p -C -T -U --user --group"),
+    "sudo": _of("-u -g -h -p -C -T -U --user --group", clustered="u"),
     "doas": _of("-u -C"),
+    "runuser": _of("-u -g --user --group"),
+    "gosu": _of(operands=1),
+    "su-exec": _of(operands=1),
+    "tini": _of(),
+    "dumb-init": _of(),
+    "catchsegv": _of(),
+    "firejail": _of(),
+    "prime-run": _of(),
+    "gamemoderun": _of(),
+    "mangohud": _of(),
+    "nixGL": _of(),
+    "steam-run": _of(),
+    "xvfb-run": _of("-n -s"),
+    "dbus-run-session": _of(),
+    "cgexec": _of("-g", is_told=True),
+    "choom": _of("-n", is_told=True),
+    "likwid-pin": _of("-c", is_told=True),
+    "hwloc-bind": _of(operands=1, is_told=True),
+    "toolbox": _of("-c --container", subcommand="run"),
+    "distrobox": _of("-n --name", 1, "enter"),
+    "distrobox-enter": _of("-n --name", 1),
+    "lxc": _of("--cwd --env --user", 1, "exec"),
+    "incus": _of("--cwd --env --user", 1, "exec"),
+    "pct": _of(operands=1, subcommand="exec"),
+    "nsenter": _of("-t --target"),
+    "flatpak-spawn": _of(),
+    "apptainer": _of("-B --bind --env", 1, "exec run"),
+    "singularity": _of("-B --bind --env", 1, "exec run"),
+    "mise": _of(subcommand="exec x"),
+    "direnv": _of(operands=1, subcommand="exec"),
+    "doppler": _of("-p -c", subcommand="run"),
+    "op": _of(subcommand="run"),
+    "dotenv": _of("-e -f", subcommand="run"),
+    "pm2": _of("--name -n", subcommand="start"),
+    "rocprof": _of("-o -i"),
+    "ncu": _of("-o -k -c"),
+    "heaptrack": _of("-o"),
     "env": _of("-u -C -S --unset --chdir"),
     "numactl": _of("-i -N -m -C -p -P -l", is_told=True),
     "taskset": _of(operands=1, is_told=True),
@@ -68,7 +113,7 @@ _WRAPPERS = {
     "systemd-run": _of("-p --property -u --unit -M --uid --gid --slice", is_told=True),
     "systemd-inhibit": _of("--what --who --why --mode"),
     "caffeinate": _of("-t -w"),
-    "screen": _of("-S -L -c -t"),
+    "screen": _of("-S -L -c -t", clustered="S"),
     "gdb": _of("-ex -x -iex"),
     "lldb": _of("-o"),
     "strace": _of("-o -e -p"),
@@ -172,12 +217,23 @@ def _behind_own_words(words: Sequence[str], wrapper: Wrapper) -> int | None:
         if word == "--":
             return at + 1
         if word.startswith("-"):
-            at += 2 if word in wrapper.valued else 1
+            at += 2 if word in wrapper.valued or _ends_valued(word, wrapper) else 1
         elif _ASSIGNMENT.match(word):
             at += 1
-        elif operands and not family(word):
+        elif operands and not (family(word) and _is_last(words, at)):
             operands -= 1
             at += 1
         else:
             return at
     return None
+
+
+def _is_last(words: Sequence[str], at: int) -> bool:
+    """Whether no program stands behind a word; a container may be called like an engine."""
+    following = words[at + 1 : at + 3]
+    return not any(word == "--" or family(word) for word in following)
+
+
+def _ends_valued(word: str, wrapper: Wrapper) -> bool:
+    """Whether the last of several letters behind one hyphen has the next word as its value."""
+    return len(word) > 2 and word[1] != "-" and word[-1] in wrapper.clustered
