@@ -117,7 +117,7 @@ class ExperimentApply(QObject):
         if model_path not in ("", running.model_path):
             self.told.emit(
                 f"They were measured on {shown_name(model_path)}, and another model runs: they "
-                "stand in the tune column, with what is predicted for this one, and wait for "
+                "stand in the Tune column, with what is predicted for this one, and wait for "
                 "Apply.",
                 can_undo,
             )
@@ -127,7 +127,7 @@ class ExperimentApply(QObject):
             self.told.emit(f"Applied: {words}.", can_undo)
             return
         if not session.work:
-            self.told.emit("They stand in the tune column and wait for Apply.", can_undo)
+            self.told.emit("They stand in the Tune column and wait for Apply.", can_undo)
             return
         self._applying, self._can_undo = words, can_undo
         self.told.emit(f"Applying: {words}.", can_undo)

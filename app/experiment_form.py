@@ -128,7 +128,7 @@ def _compare(reading: Reading) -> _Read:
     if first == second:
         raise FormError({
             "b": "A and B are the same settings, so there is nothing to compare. Change a setting "
-            "in the tune column, or write one here, such as slots=4."
+            "in the Tune column, or write one here, such as slots=4."
         })  # fmt: skip
     asked = Comparison(first, second, BY_FIGURE[fields.text("by_ab") or "tpot_s"], pairs, seconds)
     with fields.at(SOURCE):

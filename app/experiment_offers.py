@@ -41,14 +41,14 @@ _FILE_ABOUT = (
 _NO_DRAFTS = (
     "None on this machine is known to fit this model; drafts by copying are tried all the same."
 )
-_SETTINGS_ALIKE = "The tune column stands at what the engine runs."
+_SETTINGS_ALIKE = "The Tune column stands at what the engine runs."
 _BY_SWEEP = Offer("", "The usual figure", "Total throughput; of one user the speed per user.")
 _USUAL: Mapping[str, str] = {
     "runs": str(USUAL_RUNS),
     "rounds": str(USUAL_ROUNDS),
     "pairs": str(USUAL_PAIRS),
     "a": "as it runs now",
-    "b": "as wanted in the tune column",
+    "b": "as set in the Tune column",
     "types": USUAL_TYPES,
     "chunks": str(USUAL_CHUNKS),
     "chunk_tok": str(USUAL_CHUNK_TOK),
@@ -106,7 +106,7 @@ def offers_for(situation: Situation, drafts: tuple[Offer, ...] = ()) -> FormOffe
 def changes_words(running: EngineConfig | None, wanted: EngineConfig) -> str:
     """That what is wanted differs from what runs, and how; empty where it does not."""
     words = "" if running is None else difference_words(running, wanted)
-    return f"Wanted in the tune column: {words}." if words else ""
+    return f"Set in the Tune column: {words}." if words else ""
 
 
 def difference_words(before: EngineConfig, after: EngineConfig) -> str:
@@ -151,7 +151,7 @@ def _choices(has_changes: bool) -> Mapping[str, tuple[Offer, ...]]:
     return {
         "settings": (
             Offer(RUNNING, "As the engine runs now"),
-            Offer(WANTED, "As wanted in the tune column", why_not=why_not),
+            Offer(WANTED, "As set in the Tune column", why_not=why_not),
         ),
         "by": (_BY_SWEEP, *measures),
         "by_ab": decides,

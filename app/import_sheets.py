@@ -48,7 +48,7 @@ _DEFAULT = "Not in the text: the default"
 _FILE, _MACHINE = "Names a file", "Names other machines"
 _WITH_DRAFT, _SECRET = "With the draft model", "Holds a key"
 _ABOUT_TICKS = (
-    "What names files or machines is opened once it is wanted, and what holds a key is kept with "
+    "What names files or machines is opened once it is set, and what holds a key is kept with "
     "your settings: those are taken only if you tick them."
 )
 _ABOUT_FLAGS = (
@@ -359,14 +359,14 @@ _PLACES = {setting.key: place for place, setting in enumerate(SETTINGS)}
 
 def _summary(engine: str, rows: list[ImportRow]) -> str:
     if not rows:
-        return f"{engine}: the text says no setting of the desk."
+        return f"{engine}: the text says no setting that TuneDeck has."
     count = len({setting_of(row.key) for row in rows})
     noun = "setting" if count == 1 else "settings"
     changed = len({setting_of(row.key) for row in rows if row.is_changed})
     if not changed:
-        return f"{engine}: {count:,} {noun}, as wanted already."
+        return f"{engine}: {count:,} {noun}, all as set already."
     would = "differs" if changed == 1 else "differ"
-    return f"{engine}: {count:,} {noun}, {changed:,} of which {would} from what is wanted now."
+    return f"{engine}: {count:,} {noun}, {changed:,} of which {would} from what is set now."
 
 
 def _label(key: str) -> str:

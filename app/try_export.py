@@ -125,7 +125,7 @@ class TryOut:
             reporter.kept(own)
             return own
         try:
-            reporter.progressed(0.5, "The desk's engine gives its memory back", None)
+            reporter.progressed(0.5, "TuneDeck's engine gives its memory back", None)
             self._release()
             return self._measured_server(None, _Half(reporter, 0.5), watch, own)
         except PortError:

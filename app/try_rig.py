@@ -79,7 +79,7 @@ class TryRig(QObject):
             if self._is_stopped:
                 raise StoppedError(STOPPED)
             if time.monotonic() > deadline_s:
-                raise PortError("The desk's engine did not give its memory back. Try it again.")
+                raise PortError("TuneDeck's engine did not give its memory back. Try it again.")
 
     def _on_release_wanted(self) -> None:
         """In the GUI thread."""

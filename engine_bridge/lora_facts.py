@@ -76,7 +76,7 @@ def _refusal(path: str, model: ModelFacts) -> str:
         )
     if _INVOKED in header.values:
         return (
-            f"{name} acts only from certain words of a prompt on (aLoRA), which the desk's engine "
+            f"{name} acts only from certain words of a prompt on (aLoRA), which TuneDeck's engine "
             "does not do. Choose a plain adapter."
         )
     return ""

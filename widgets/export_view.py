@@ -71,7 +71,7 @@ class ExportView(QWidget):
         self.shells.setToolTip("Shell the command is quoted for")
         self.try_button = QPushButton("Try it…", self)
         self.try_button.setToolTip(
-            "Start the real llama-server with this line and measure it beside the desk's engine"
+            "Start the real llama-server with this line and measure it beside TuneDeck's engine"
         )
         self.refusals_label = sentence_label("warning", self)
         self.notes_label = sentence_label("muted", self)

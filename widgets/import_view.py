@@ -41,7 +41,7 @@ _NOTHING = (
     "Nothing in this text is a call of an engine that TuneDeck knows, or a file of one. Paste the "
     "line as it is typed into a terminal, with its program: llama-server -m model.gguf -c 8192."
 )
-_NO_TICKS = "Nothing is ticked that differs from what is wanted now."
+_NO_TICKS = "Nothing is ticked that differs from what is set now."
 _NO_FILE = "Choose the file of the model first: nothing is opened before that."
 _FILLS = "The rest to defaults"
 _FILLS_ABOUT = (

@@ -26,9 +26,9 @@ _USUAL_RUNS = 5
 ORDERS = ("In turns", "One after the other", "The server alone")
 _ORDER_MEANINGS = (
     "Both keep their memory and run one at a time, in turns: what drifts hits both alike.",
-    "The desk's engine is measured first, then gives its memory back while the server runs. Your "
+    "TuneDeck's engine is measured first, then gives its memory back while the server runs. Your "
     "model is loaded again after that.",
-    "The desk's engine stays as it is and is not measured.",
+    "TuneDeck's engine stays as it is and is not measured.",
 )
 
 

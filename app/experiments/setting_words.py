@@ -27,7 +27,7 @@ def changed_by(base: EngineConfig, text: str, whose: str) -> EngineConfig:
 
     values = parse_assignments(words_in(text))
     if "model_path" in values:
-        raise DomainError(f"{whose} compares settings of one model; model_path cannot be one.")
+        raise DomainError(f"{whose} compares settings of one model: its file is none of them.")
     return base.with_values(values)
 
 

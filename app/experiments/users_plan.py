@@ -147,8 +147,8 @@ class UsersPlan:
             raise WorkloadError(
                 f"A long prompt of {self.long_prompt_tok:,} tokens takes about "
                 f"{long.needed_ctx_tok():,} with its answer, more than the {ctx_per_slot_tok:,} of "
-                f"a slot. Set ctx_per_slot_tok to {problem.fix['ctx_per_slot_tok']:,}, or lower "
-                "--long-prompt."
+                f"a slot. Set the context per slot to {problem.fix['ctx_per_slot_tok']:,}, or "
+                "lower --long-prompt."
             )
 
     def remarks(self, config: EngineConfig) -> tuple[str, ...]:

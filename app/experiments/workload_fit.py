@@ -25,8 +25,8 @@ def fit_problem(workload: Workload, ctx_per_slot_tok: int) -> Problem | None:
     where, used_tok = _first_too_long(workload, ctx_per_slot_tok)
     message = (
         f"{where} takes about {used_tok:,} tokens of context, {used_tok - ctx_per_slot_tok:,} more "
-        f"than the {ctx_per_slot_tok:,} of a slot. Set ctx_per_slot_tok to {wanted_tok:,}, which "
-        f"holds the whole workload, or {_shorter(workload)}."
+        f"than the {ctx_per_slot_tok:,} of a slot. Set the context per slot to {wanted_tok:,}, "
+        f"which holds the whole workload, or {_shorter(workload)}."
     )
     return Problem(("ctx_per_slot_tok",), message, {"ctx_per_slot_tok": wanted_tok})
 
@@ -53,7 +53,7 @@ def sharing_remarks(workload: Workload, slots: int, pool_tok: int | None = None)
         remarks.append(
             f"The KV pool of {pool_tok:,} tokens may be too small for {streams:,} conversations at "
             f"a time, the longest of which takes about {each_tok:,}: answers that find it full are "
-            f"cut short and count as failed. Raise ctx_total_tok to {streams * each_tok:,} for "
+            f"cut short and count as failed. Raise the pool size to {streams * each_tok:,} for "
             "room in any case."
         )
     return tuple(remarks)

@@ -99,7 +99,7 @@ _TRANSLATED: dict[str, str] = {
     "flash_attn": "-fa is what the engine decided here, where auto was asked for and it is known.",
     "threads": "-t is the number that auto came to here, where it is known.",
     "threads_batch": "-tb is the number that auto came to here, where it is known.",
-    "json_schema": "--grammar with the grammar that the desk makes of the schema.",
+    "json_schema": "--grammar with the grammar that TuneDeck makes of the schema.",
     "extra_flags": "They stand as they came behind all others.",
 }
 

@@ -65,7 +65,7 @@ def _notes(s: Situation) -> tuple[str, ...]:
         notes.append("No model is chosen: write its path in the place of MODEL.gguf.")
     if s.config.slots > 1:
         notes.append(
-            f"Llama() runs one conversation at a time, where the desk has {s.config.slots} slots."
+            f"Llama() runs one conversation at a time, where {s.config.slots} slots are set."
         )
     if value_of(s, "-fa", "flash_attn") == "auto":
         notes.append(
@@ -325,7 +325,7 @@ TABLE: dict[str, Carried] = {
     "logit_bias": said("logit_bias"),
     "ignore_eos": not_carried("The class stops at the model's end of text in any case."),
     "grammar": translated("grammar, built by LlamaGrammar.from_string."),
-    "json_schema": translated("grammar, with the grammar that the desk makes of the schema."),
+    "json_schema": translated("grammar, with the grammar that TuneDeck makes of the schema."),
     **same_for(
         (
             "dry_multiplier",

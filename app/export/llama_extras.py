@@ -111,7 +111,7 @@ def notes_on_others(s: Situation, desk_words: tuple[str, ...]) -> tuple[str, ...
         return ()
     return (
         f"Other flags say {', '.join(dict.fromkeys(again))} again, and {s.program} takes what is "
-        "said last: what is shown here is for the desk's own values.",
+        "said last: what is shown here is for the values of the settings.",
     )
 
 

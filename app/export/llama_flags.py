@@ -66,7 +66,7 @@ def notes(situation: Situation) -> tuple[str, ...]:
     if situation.facts is not None and situation.facts.recommends_sampling:
         said.append(
             f"The model file recommends sampling values of its own, which {program} would take "
-            "for any that the line does not say: so it says all of the desk's."
+            "for any that the line does not say: so it says all that are set here."
         )
     said.extend(llama_placement.notes(situation))
     said.extend(llama_extras.notes(situation))

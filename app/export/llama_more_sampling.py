@@ -100,7 +100,7 @@ def _form_notes(s: Situation) -> tuple[str, ...]:
     words = _schema(s)
     if "--grammar" in words:
         said.append(
-            "The JSON schema is written as --grammar, as the desk makes it of the schema: with "
+            "The JSON schema is written as --grammar, as TuneDeck makes it of the schema: with "
             f"--json-schema {s.program} refuses each chat (error 400)."
         )
     elif words:

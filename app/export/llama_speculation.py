@@ -102,7 +102,7 @@ def without_effect(s: Situation) -> dict[str, str]:
             reasons[key] = f"It has no effect while {' or '.join(kinds)} does not draft."
     for key in DRAFT_KEYS:
         if not _drafts_by_model(config) and _is_moved(s, key):
-            reasons[key] = "It has no effect while no model drafts: spec_types names none."
+            reasons[key] = "It has no effect while no model drafts."
     if _drafts_by_model(config) and not names_draft(config) and _is_moved(s, _DRAFT_LAYERS):
         reasons[_DRAFT_LAYERS] = (
             "It has no effect without a draft model: the guessing layers are the model's own."

@@ -139,7 +139,7 @@ def _host_cache(sheet: Sheet) -> None:
     elif not sheet.is_moved("cache_ram_mib"):
         sheet.leave(
             "cache_ram_mib",
-            f"{ENGINE} keeps nothing in RAM unless told, and the desk's own value was not "
+            f"{ENGINE} keeps nothing in RAM unless told, and TuneDeck's own value was not "
             f"changed: {flags} {kept_gb} would keep as much.",
         )
     else:
@@ -256,7 +256,7 @@ def _sampling(sheet: Sheet) -> None:
     sheet.words += [_SAMPLING, json.dumps(said)]
     sheet.leave(
         "seed",
-        "--random-seed starts the random numbers of the process; the desk's seed those of each "
+        "--random-seed starts the random numbers of the process; TuneDeck's seed those of each "
         f"answer, which {ENGINE} takes with the request.",
     )
     sheet.notes.append(

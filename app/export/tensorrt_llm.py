@@ -107,7 +107,7 @@ def _cache(sheet: Sheet) -> dict[str, object]:
     elif not sheet.is_moved("cache_ram_mib"):
         sheet.leave(
             "cache_ram_mib",
-            f"{ENGINE} keeps nothing in RAM unless told, and the desk's own value was not "
+            f"{ENGINE} keeps nothing in RAM unless told, and TuneDeck's own value was not "
             f"changed: {word}: {kept_mib * _BYTES_PER_MIB} would keep as much.",
         )
     else:

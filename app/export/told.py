@@ -164,7 +164,7 @@ def in_a_file(config: EngineConfig) -> dict[str, Carried]:
         return {"grammar": translated(f"--grammar-file {GRAMMAR_FILE}, a file of its own.")}
     return {
         "json_schema": translated(
-            f"--grammar-file {GRAMMAR_FILE}, with the grammar that the desk makes of the schema."
+            f"--grammar-file {GRAMMAR_FILE}, with the grammar that TuneDeck makes of the schema."
         )
     }
 

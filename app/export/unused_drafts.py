@@ -24,7 +24,7 @@ def leave_unused_drafts(sheet: Sheet, engine: str, kind: str) -> None:
         if kind not in kinds:
             sheet.leave(key, f"It has no effect while {' or '.join(kinds)} does not draft.")
     if kind not in MODEL_KINDS:
-        sheet.leave(DRAFT_KEYS, "It has no effect while no model drafts: spec_types names none.")
+        sheet.leave(DRAFT_KEYS, "It has no effect while no model drafts.")
         return
     sheet.leave("draft_n_min", f"{engine} checks every draft, however short.")
     sheet.leave("draft_p_min", f"{engine} drafts as many tokens as it was told.")

@@ -116,7 +116,7 @@ def _caches(sheet: Sheet) -> None:
     elif not sheet.is_moved("cache_ram_mib"):
         sheet.leave(
             "cache_ram_mib",
-            f"{ENGINE} keeps nothing in RAM unless told, and the desk's own value was not "
+            f"{ENGINE} keeps nothing in RAM unless told, and TuneDeck's own value was not "
             f"changed: --kv-offloading-size {kept_gib:g} would keep as much.",
         )
     else:
@@ -149,6 +149,6 @@ def _sampling(sheet: Sheet) -> None:
     sheet.words += ["--generation-config", "vllm", _SAMPLING, json.dumps(values)]
     sheet.leave(
         "seed",
-        "--seed starts the random numbers of the process; the desk's seed those of each answer, "
+        "--seed starts the random numbers of the process; TuneDeck's seed those of each answer, "
         f"which {ENGINE} takes with the request.",
     )

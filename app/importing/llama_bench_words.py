@@ -83,7 +83,7 @@ def _has_several(one: Said, parted: str) -> bool:
 def _leave_open(one: Said, gathering: Gathering) -> None:
     gathering.problem(
         "several_values",
-        f"{one.written} {one.value} asks {BENCH} for several runs; the desk has one value",
+        f"{one.written} {one.value} asks {BENCH} for several runs; TuneDeck has one value",
     )
     key = key_of(one.word) if one.word is not None else ""
     if key:

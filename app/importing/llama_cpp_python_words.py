@@ -134,7 +134,7 @@ def _take(gathering: Gathering, written: str, value: str | None) -> None:
         key, read = _OTHERS[name]
         gathering.understood(key, read(value))
     elif not _take_special(gathering, name, value):
-        gathering.problem("unknown_flag", f"{written} is no setting that the desk has")
+        gathering.problem("unknown_flag", f"{written} is no setting that TuneDeck has")
         shown = "REDACTED" if is_secret_name(name) else value
         gathering.keep_words((written, *([shown] if shown is not None else [])))
 

@@ -25,6 +25,7 @@ from app.importing.secret_words import (
 from app.importing.typed_numbers import is_placeholder, is_variable
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.extra_flag import flag_item, flag_words
+from engine_bridge.settings.table import BY_KEY
 from engine_bridge.typed_text import quoted
 
 # Each stands for a model and settings that the program looks up itself.
@@ -171,7 +172,7 @@ class LlamaGathering(Gathering):
         if said.is_called(*_OF_THE_DESK):
             if said.value.lower() not in ("off", "0", "false", "disabled"):
                 self.note(
-                    f"{said.written} is left out: the desk plans memory itself, and its lines say "
+                    f"{said.written} is left out: TuneDeck plans memory itself, and its lines say "
                     "-fit off."
                 )
         elif not said.is_called(*_ENDING):
@@ -279,7 +280,8 @@ class LlamaGathering(Gathering):
         self._said_by[key] = said.id
         is_other = before != said.id and key not in ADDED_UP
         if is_other and self.settings.get(key) != value:
-            self.note(f"The desk has one {key} for all kinds of drafts; {said.written} was taken.")
+            self.note(f"TuneDeck has one setting “{BY_KEY[key].label}” for all kinds of drafts; "
+                f"{said.written} was taken.")
 
     def _known_kinds(self, said: Said, kinds: tuple[str, ...], fault: str) -> tuple[Value, str]:
         known = said.word.choices if said.word is not None else ()
@@ -295,7 +297,7 @@ class LlamaGathering(Gathering):
             return
         self._hand_on(said)
         self.note(
-            f"{said.written} {said.value} leaves another margin on each device; the desk has one "
+            f"{said.written} {said.value} leaves another margin on each device; TuneDeck has one "
             "for all, so the words leave as they came."
         )
 

@@ -157,5 +157,5 @@ def samplers(gathering: Gathering, said: Said) -> None:
     ]
     if unknown:
         gathering.problem(
-            "unknown_key", f"{said.written}: {', '.join(unknown)} is no sampler of the desk"
+            "unknown_key", f"{said.written}: {', '.join(unknown)} is no sampler that TuneDeck has"
         )

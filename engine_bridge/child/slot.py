@@ -312,5 +312,5 @@ def _not_recoverable(model: Model, wanted: int, reused: int) -> str:
         f"{again:,} matching tokens are computed again: the sliding window of "
         f"{model.window_tok:,} tokens has moved on, and "
         + ("no checkpoint is left. " if not reused else "the last checkpoint lies before them. ")
-        + "The full sliding-window cache (swa_full) keeps all cells."
+        + "With --swa-full the cache keeps all cells."
     )

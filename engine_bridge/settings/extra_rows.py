@@ -17,7 +17,7 @@ EXTRAS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.MODEL,
-        "The file with which llama-server sees images. The desk carries it into the command line "
+        "The file with which llama-server sees images. TuneDeck carries it into the command line "
         "and does not use it: its own engine reads text.",
     ),
     Setting(
@@ -74,7 +74,7 @@ EXTRAS: tuple[Setting, ...] = (
         Applies.LIVE,
         False,
         Group.EXTRAS,
-        "What the desk has no setting for, as in --alias coder. It goes into command lines of "
-        "llama.cpp as it is; the desk's own engine does not look at it.",
+        "What TuneDeck has no setting for, as in --alias coder. It goes into command lines of "
+        "llama.cpp as it is; TuneDeck's own engine does not look at it.",
     ),
 )

@@ -281,7 +281,7 @@ def test_that_a_sweep_of_which_nothing_can_run_is_refused() -> None:
 def test_that_a_workload_too_long_for_a_slot_says_what_to_set() -> None:
     running = replace_slot(256)
     problems = refused(form("bench", source="rag"), running=running)
-    assert "Set ctx_per_slot_tok to" in problems["source"]
+    assert "Set the context per slot to" in problems["source"]
 
 
 def replace_slot(tok: int) -> Any:
@@ -370,9 +370,9 @@ def test_that_every_choice_of_the_form_has_offers() -> None:
 
 def test_that_what_is_wanted_is_told_where_it_differs() -> None:
     offers = offers_for(situation(slots=8))
-    assert offers.notes["settings"] == "Wanted in the tune column: Parallel slots 2 → 8."
+    assert offers.notes["settings"] == "Set in the Tune column: Parallel slots 2 → 8."
     why_not = {each.key: each.why_not for each in offers_for(situation()).choices["settings"]}
-    assert why_not["wanted"] == "The tune column stands at what the engine runs."
+    assert why_not["wanted"] == "The Tune column stands at what the engine runs."
 
 
 def test_that_numbers_of_thousands_of_digits_are_a_sentence_at_their_field() -> None:

@@ -92,7 +92,7 @@ def test_that_settings_are_taken_in_one_step_and_said(
     assert (wanted.slots, wanted.ctx_per_slot_tok) == (2, 8192)
     assert (wanted.cache_type_k, wanted.flash_attn) == ("q8_0", "on")
     assert wanted.model_path == before.model_path
-    assert "llama-server command are in the desk" in window.toast.text()
+    assert "llama-server command are set now" in window.toast.text()
     assert "not loaded" in window.toast.text()
     session.undo()
     assert session.wanted == before

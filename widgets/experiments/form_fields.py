@@ -131,7 +131,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec("a", "A", ("compare",), Part.SETTINGS,
               hint="Settings as key=value, separated by commas; all else as it runs now."),
     FieldSpec("b", "B", ("compare",), Part.SETTINGS,
-              hint="All else as wanted in the tune column."),
+              hint="All else as set in the Tune column."),
     FieldSpec("types", "Cache types", ("quality",), Part.SETTINGS,
               hint="K/V pairs to compare with f16, such as q8_0/q4_0, or one for both."),
     FieldSpec("url", "Server", ("probe",), Part.SETTINGS,

@@ -24,7 +24,7 @@ from widgets.theme import set_role
 _NONE = "Pick a row or a point to see its settings."
 _NO_CHANGE = "All settings at their defaults."
 _APPLY, _RUNS = "Apply these settings", "These settings run"
-_RUNS_ALREADY = "The engine runs these settings already, and no others are wanted."
+_RUNS_ALREADY = "The engine runs these settings already, and nothing else is set."
 _NO_SETTINGS = "Its settings are not known, so there is nothing to apply."
 # What is longer is scrolled to: the figures above must stay in sight.
 _MOST_LINES = 4

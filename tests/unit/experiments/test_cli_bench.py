@@ -27,7 +27,7 @@ def test_that_what_was_not_said_is_usual() -> None:
         (["--set-workload", "user=2"], "Did you mean 'users'?"),
         (["--workload", "batsh"], "batch"),
         (["--runs", "1001"], "A bench takes 1 to 1,000 runs; got 1,001."),
-        (["--set", "ctx_per_slot_tok=256"], "Set ctx_per_slot_tok to"),
+        (["--set", "ctx_per_slot_tok=256"], "Set the context per slot to"),
         (["--set-workload", "text_path=/none/such.txt"], "such.txt"),
     ],
 )

@@ -160,8 +160,8 @@ def test_that_what_is_too_long_is_told_with_its_turn_and_what_would_hold_it() ->
     assert problem is not None
     assert problem.message == (
         "Turn 2 of conversation 1 of talk takes about 2,464 tokens of context, 416 more than the "
-        "2,048 of a slot. Set ctx_per_slot_tok to 5,120, which holds the whole workload, or lower "
-        "prompt_tok, answer_tok or turns."
+        "2,048 of a slot. Set the context per slot to 5,120, which holds the whole workload, or "
+        "lower prompt_tok, answer_tok or turns."
     )
     assert problem.keys == ("ctx_per_slot_tok",)
     assert problem.fix == {"ctx_per_slot_tok": 5120}
