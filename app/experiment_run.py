@@ -18,6 +18,7 @@ from app.experiments.experiment import Experiment, State
 from app.experiments.port import StoppedError
 from app.experiments.reporter import Reporter
 from app.experiments.terminal import SENTENCES
+from app.result_names import said
 from app.storage.storage_error import StorageError
 
 Keep = Callable[[Experiment], None]
@@ -185,7 +186,7 @@ class _Reports:
         self._has_told_loss = False
 
     def progressed(self, share: float, sentence: str, left_s: float | None) -> None:
-        self.link.tell(lambda run: run.progressed.emit(share, sentence, left_s))
+        self.link.tell(lambda run: run.progressed.emit(share, said(sentence), left_s))
 
     def kept(self, experiment: Experiment) -> None:
         if self._keep is not None:

@@ -13,11 +13,14 @@ from engine_bridge.child.placement import (
     devices_of,
     override_patterns,
 )
+from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
 from engine_bridge.settings.placement_items import tensor_override
-from engine_bridge.settings.problem import Problem
+from engine_bridge.settings.problem import Problem, Severity
 from engine_bridge.worker_probe import WorkerError
+
+_NO_DEVICE = ("none",)
 
 
 def placement_problem(config: EngineConfig, ggml: Ggml) -> Problem | None:
@@ -39,6 +42,25 @@ def placement_problem(config: EngineConfig, ggml: Ggml) -> Problem | None:
             (error.key,), str(error), {error.key: _what_is_there(error.key, config, ggml)}
         )
     return _problem_of_split(config, devices, ggml)
+
+
+def layers_left_out(config: EngineConfig, effective: EffectiveConfig) -> Problem | None:
+    """That layers were asked onto a GPU and none is here; no error, for they run on the CPU.
+
+    Args:
+        config: What was asked for, with no word on which devices to leave alone.
+        effective: What became of it.
+    """
+    asked = config.n_gpu_layers
+    if asked in ("auto", 0) or effective.n_gpu_layers or config.devices == _NO_DEVICE:
+        return None
+    which = "all layers" if asked == "all" else f"the {asked} layers asked for"
+    return Problem(
+        ("n_gpu_layers",),
+        f"There is no GPU here that this build of llama.cpp can use, so {which} stay on the CPU.",
+        {"n_gpu_layers": "auto"},
+        Severity.WARNING,
+    )
 
 
 def _what_is_there(key: str, config: EngineConfig, ggml: Ggml) -> Value:

@@ -23,7 +23,7 @@ from engine_bridge.child.kept_model import KeptModel
 from engine_bridge.child.llama import GGML, LlamaError
 from engine_bridge.child.memory_failure import failure_problem, room_after
 from engine_bridge.child.memory_shape import MemoryShape
-from engine_bridge.child.placement_check import placement_problem
+from engine_bridge.child.placement_check import layers_left_out, placement_problem
 from engine_bridge.child.room import Room, problem_of_room
 from engine_bridge.child.room_search import room_beside
 from engine_bridge.child.smaller import nearest_that_fits, ways_that_fit
@@ -145,6 +145,8 @@ class Planner:
             fix = ways[0] if ways else {}
             problems = _with_first(problems, msgspec.structs.replace(short, fix=fix))
         effective = told_of(effective, placed)
+        left_out = None if is_draft else layers_left_out(config, effective)
+        problems = problems if left_out is None else (*problems, left_out)
         seconds = time.perf_counter() - begin_s
         return MemoryPlan(
             bytes=shape.bytes,

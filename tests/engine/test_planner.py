@@ -300,3 +300,31 @@ def test_that_a_copy_elsewhere_is_another_model(planner: Planner, tmp_path: Path
     second = planner.plan(configure(copy))
     assert first.bytes == second.bytes
     assert planner.facts(str(copy)).path == str(copy)
+
+
+@pytest.mark.parametrize(
+    ("asked", "which"), [(99, "the 99 layers asked for stay"), ("all", "all layers stay")]
+)
+def test_that_layers_asked_onto_a_gpu_that_is_not_there_are_remarked_and_run_on_the_cpu(
+    planner: Planner, tiny_path: Path, asked: object, which: str
+) -> None:
+    planned = planner.plan(configure(tiny_path, n_gpu_layers=asked))
+    if planned.effective is None or planned.effective.n_gpu_layers:
+        pytest.skip("Layers can lie on a GPU of this machine.")
+    (remark,) = planned.problems
+    assert f"There is no GPU here that this build of llama.cpp can use, so {which}" in (
+        remark.message
+    )
+    assert remark.severity is Severity.WARNING
+    assert planned.fits
+    config = repaired(configure(tiny_path, n_gpu_layers=asked), remark)
+    assert planner.plan(config).problems == ()
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"n_gpu_layers": 0}, {"n_gpu_layers": 9, "devices": ("none",)}]
+)
+def test_that_who_asks_no_gpu_hears_of_none(
+    planner: Planner, tiny_path: Path, values: dict[str, object]
+) -> None:
+    assert planner.plan(configure(tiny_path, **values)).problems == ()

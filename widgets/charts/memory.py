@@ -101,9 +101,10 @@ class MemoryChart(ChartFrame[MemoryView]):
             # The sum: the first is what the row of main memory calls in use.
             notes = [f"{gib(view.used - mapped)} in use + {gib(mapped)} GiB mapped", *notes]
         note = BETWEEN.join(filter(None, notes))
-        # Other totals stand around: this one says in its title what it counts.
-        memory = "GPU memory in use" if view.kind == "gpu" else "RAM in use"
-        self.set_title(f"{memory} + mapped weights" if mapped else memory, view.name)
+        # Other totals stand around: this one says in its title what it counts, in few words, as a
+        # prediction beside the value takes most of the line.
+        memory = "GPU memory" if view.kind == "gpu" else "RAM" if mapped else "RAM in use"
+        self.set_title(f"{memory} + mapped" if mapped else memory, view.name)
         self.show_words(f"{used} of {gib(view.capacity)} GiB", note, legend=self._legend_entries())
 
     def sheet(self, view: MemoryView | None = None) -> Sheet:

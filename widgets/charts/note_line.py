@@ -10,6 +10,8 @@ BETWEEN = " · "
 """Stands between two parts."""
 
 _MORE = " …"
+# Behind the last of several figures one of these holds for them all.
+_UNITS = ("GiB", "MiB", "GB/s", "tok/s", "ms", "s", "%")
 
 
 class NoteLine(ElidedLabel):
@@ -28,9 +30,11 @@ class NoteLine(ElidedLabel):
             return full
         parts = full.split(BETWEEN)
         for count in range(len(parts) - 1, 0, -1):
-            shown = BETWEEN.join(parts[:count]) + _MORE
-            if metrics.horizontalAdvance(shown) <= room_px:
-                return shown
+            whole = BETWEEN.join(parts[:count])
+            begun = (f"{whole}{BETWEEN}{fewer}" for fewer in _fewer(parts[count]))
+            for shown in (*begun, whole + _MORE):
+                if metrics.horizontalAdvance(shown) <= room_px:
+                    return shown
         if self.is_whole_or_empty:
             return ""
         for shown in _fewer(parts[0]):
@@ -43,7 +47,7 @@ def _fewer(part: str) -> Iterator[str]:
     """``a 1, b 2, c 3 GiB`` with fewer and fewer of its figures, all with the unit."""
     figures = part.split(", ")
     unit = figures[-1].rpartition(" ")[2]
-    if unit[:1].isdigit():
+    if unit not in _UNITS:
         return
     for count in range(len(figures) - 1, 0, -1):
         yield f"{', '.join(figures[:count])} {unit}{_MORE}"
