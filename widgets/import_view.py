@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QHBoxLayout,
     QLabel,
@@ -43,10 +44,10 @@ _NOTHING = (
 )
 _NO_TICKS = "Nothing is ticked that differs from what is set now."
 _NO_FILE = "Choose the file of the model first: nothing is opened before that."
-_FILLS = "The rest to defaults"
+_FILLS = "Reset all other settings"
 _FILLS_ABOUT = (
     "Settings that the text does not say go back to their defaults, as a new llama-server would "
-    "have them."
+    "have them. They come into the table, and each can be left out."
 )
 
 
@@ -89,9 +90,9 @@ class ImportView(QDialog):
         self._stack = QStackedWidget(self)
         self._status = sentence_label("hint", self)
         self._status.setMinimumWidth(1)
-        self.fill_button = _button(_FILLS, _FILLS_ABOUT)
-        self.fill_button.setCheckable(True)
-        set_role(self.fill_button, "choice")
+        # A box and no button: it only puts more rows into the table.
+        self.fill_button = QCheckBox(_FILLS, self)
+        self.fill_button.setAccessibleDescription(_FILLS_ABOUT)
         self.fill_button.setToolTip(_FILLS_ABOUT)
         self.close_button = _button("Close", "Change nothing")
         self.use_button = _button("Use these settings", "")
@@ -281,6 +282,7 @@ class ImportView(QDialog):
         has_ticks = command is not None and bool(self.meaning.chosen())
         has_file = command is not None and bool(command.model.path)
         is_running = command is not None and command.model.is_running
+        self.fill_button.setEnabled(command is not None)
         self.use_button.setEnabled(has_ticks)
         self.use_button.setToolTip("" if has_ticks or command is None else _NO_TICKS)
         self.load_button.setEnabled(has_file)

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.dropped_path import DroppedPath
@@ -385,6 +385,14 @@ def test_that_everything_is_reached_by_tab_and_has_a_name(view: ImportView) -> N
         assert widget in seen, widget
     for each in seen:
         assert each.accessibleName() or getattr(each, "text", str)()
+
+
+def test_that_resetting_the_others_is_a_box_that_waits_for_a_command(view: ImportView) -> None:
+    assert isinstance(view.fill_button, QCheckBox)
+    assert not view.fill_button.isEnabled()
+    show(view, SHEET)
+    assert view.fill_button.isEnabled()
+    assert not view.fill_button.isChecked()
 
 
 def test_that_escape_closes(view: ImportView) -> None:
