@@ -26,7 +26,7 @@ from app.experiments import (
     cli_tune,
     cli_users,
 )
-from app.experiments.cli_engine import add_model_options
+from app.experiments.cli_engine import add_model_options, add_profile_option
 from app.importing import cli_import
 from app.library import cli_drafts, cli_hub
 from app.plain_output import printable
@@ -65,6 +65,7 @@ _EXPERIMENTS = (
     cli_bench, cli_sweep, cli_compare, cli_history, cli_quality, cli_probe, cli_users, cli_tune,
 )  # fmt: skip
 _COMMAND = "COMMAND"
+_MODEL_ENDING = ".gguf"
 _WRONG_STATUS = 2
 _UNKNOWN_COMMAND = re.compile(rf"argument {_COMMAND}: invalid choice: ['\"](.*?)['\"] ")
 
@@ -97,7 +98,7 @@ def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     Raises:
         SystemExit: With status 2 where they are wrong, with 0 where help was asked for; it is said.
     """
-    told = sys.argv[1:] if words is None else words
+    told = _with_model_named(sys.argv[1:] if words is None else words)
     try:
         return _parser().parse_args(told)
     except _WrongWordsError as error:
@@ -163,8 +164,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _with_model_named(words: Sequence[str]) -> Sequence[str]:
+    """A model's file in the first place is opened in the window, as by ``--model``."""
+    if words and words[0].lower().endswith(_MODEL_ENDING) and not words[0].startswith("-"):
+        return ["--model", *words]
+    return words
+
+
 def _add_window_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", help="GGUF file to load at the start")
+    parser.add_argument(
+        "--model", help="GGUF file to load at the start; the word is not needed in the first place"
+    )
+    add_profile_option(parser)
     parser.add_argument(
         "--theme",
         choices=("dark", "light"),

@@ -35,7 +35,7 @@ from app.library import cli_drafts, cli_hub
 from app.plain_output import is_of_stream, prepare_streams, silence
 from app.plan_lines import caches_bytes, plan_lines, without_effect
 from app.planning import PlanningError, plan_in_throwaway_process
-from app.profile_choice import profile_values
+from app.profile_choice import profile_for_window, profile_values
 from app.quoting import Shell
 from app.settings_list import settings_lines, settings_values
 from app.storage.storage_error import StorageError
@@ -92,11 +92,18 @@ def _config(arguments: argparse.Namespace) -> EngineConfig:
 
 
 def _run_window(arguments: argparse.Namespace) -> int:
-    values = _values(arguments)  # a wrong word is refused before a library of Qt is missed
+    # A wrong word is refused before a library of Qt is missed.
+    values, profile_id = parse_assignments(arguments.set), ""
+    path = whole_path(arguments.model) if arguments.model else ""
+    if arguments.profile is not None:
+        profile_id, named = profile_for_window(arguments.profile, path or _last_model())
+        values = named | values
+    if path:
+        values["model_path"] = path
     # Qt takes half a second to import; the other commands do without it.
     from app.main import run_window  # noqa: PLC0415
 
-    return run_window(values, theme=arguments.theme)
+    return run_window(values, theme=arguments.theme, profile_id=profile_id)
 
 
 def _run_tour(arguments: argparse.Namespace) -> int:
@@ -218,6 +225,16 @@ def _kept_config() -> EngineConfig:
     from app.storage.settings_values import engine_settings_in  # noqa: PLC0415
 
     return engine_settings_in(SettingsStore(own_folders().settings).peek()).config
+
+
+def _last_model() -> str:
+    """The model that the window loads where none is named; empty before the first."""
+    from app.storage.folders import own_folders  # noqa: PLC0415
+    from app.storage.settings_store import SettingsStore  # noqa: PLC0415
+    from app.storage.settings_values import values_in  # noqa: PLC0415
+
+    values, _ = values_in(SettingsStore(own_folders().settings).peek())
+    return str(values.get("last_model", ""))
 
 
 def _print_json(value: object) -> None:

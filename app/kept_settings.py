@@ -248,6 +248,11 @@ class KeptSettings(QObject):
         """Whether an experiment moves the settings: those before it are the user's meanwhile."""
         self._is_trying_out = is_trying_out
 
+    @property
+    def is_held(self) -> bool:
+        """Whether an experiment moves the settings."""
+        return self._is_trying_out
+
     def note_wanted(self, config: EngineConfig) -> None:
         """Keep what of ``config`` differs from the defaults, unless an experiment tries it out."""
         if self._is_trying_out:

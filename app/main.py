@@ -25,13 +25,16 @@ from engine_bridge.settings.config import EngineConfig
 from widgets.theme import TuneTheme, app_icon
 
 
-def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int:
+def run_window(
+    values: Mapping[str, object], *, theme: str | None = None, profile_id: str = ""
+) -> int:
     """Open the window and stay until it is closed.
 
     Args:
         values: Settings to start with; they go before those kept from the last time. Without a
             ``model_path`` the model that ran last is loaded, or the demo model.
         theme: ``dark`` or ``light`` for this time; None takes what was chosen in the window.
+        profile_id: The profile that ``values`` are of; empty for none.
 
     Returns:
         Exit status.
@@ -59,6 +62,8 @@ def run_window(values: Mapping[str, object], *, theme: str | None = None) -> int
         faults, window.log_wiring, window.banner, window,
         say=window.say, save_diagnostics=window.diagnostics.ask,
     )  # fmt: skip
+    if profile_id:
+        window.tune_wiring.profiles.use.begin_with(profile_id)
     interrupts = Interrupts(app)
     interrupts.interrupted.connect(window.close)
     desk.open()

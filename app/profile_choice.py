@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from app.plain_output import printable
-from app.profiles import ModelScope, Profile, built_in, fits, folded, taken
+from app.profiles import ModelScope, Profile, built_in, fits, folded, last_used, taken
 from app.storage.folders import own_folders
+from app.storage.last_store import LastStore
 from app.storage.profile_store import ProfileStore
 from app.storage.storage_error import StorageError
 from engine_bridge.gguf_file import read_model_facts
@@ -32,11 +33,34 @@ def profile_values(name: str | None, model_path: str) -> dict[str, object]:
     """
     if name is None:
         return {}
+    config = _told(found_profile(name, model_path))
+    return {key: getattr(config, key) for key in config.changed_from(EngineConfig())}
+
+
+def profile_for_window(name: str, model_path: str) -> tuple[str, dict[str, object]]:
+    """The id of a profile, and all settings with it: those that it does not say at their defaults.
+
+    The window starts with what it kept from the last time, which a profile takes the place of.
+
+    Args:
+        name: Of the profile.
+        model_path: The model that the window loads; empty where nobody knows.
+
+    Raises:
+        DomainError: If there is no such profile for that model, in a sentence.
+    """
     profile = found_profile(name, model_path)
+    values: dict[str, object] = dict(_told(profile).values())
+    del values["model_path"]  # a profile loads no model
+    return profile.id, values
+
+
+def _told(profile: Profile) -> EngineConfig:
+    """The settings of a profile; what of it has no effect is said on the error stream."""
     made = taken(profile)
     if made.caution:
         sys.stderr.write(f"{printable(f'Profile “{profile.name}”: {made.caution}')}\n")
-    return {key: getattr(made.config, key) for key in made.config.changed_from(EngineConfig())}
+    return made.config
 
 
 def scope_of(model_path: str, *, must_be: bool = False) -> ModelScope | None:
@@ -91,7 +115,19 @@ def _all(facts: ModelFacts | None) -> tuple[Profile, ...]:
         raise DomainError(str(error)) from error
     for sentence in found.sentences:
         sys.stderr.write(f"{printable(sentence)}\n")
-    return (*built_in(facts), *found.profiles)
+    return (*built_in(facts), *_last(facts), *found.profiles)
+
+
+def _last(facts: ModelFacts | None) -> tuple[Profile, ...]:
+    """What the window ran last with the model; nothing where it cannot be read, which is said."""
+    if facts is None:
+        return ()
+    try:
+        last = LastStore.beside(own_folders().profiles).read(ModelScope.of(facts))
+    except StorageError as error:
+        sys.stderr.write(f"{printable(str(error))}\n")
+        return ()
+    return () if last is None else (last_used(last),)
 
 
 def _facts(model_path: str, *, must_be: bool = False) -> ModelFacts | None:

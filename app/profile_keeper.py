@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
+from app.last_settings import LastSettings
 from app.profiles import (
     ModelScope,
     Profile,
@@ -68,7 +69,11 @@ class ProfileKeeper(QObject):
     failed = Signal(str)
 
     def __init__(
-        self, session: Session, store: ProfileStore, parent: QObject | None = None
+        self,
+        session: Session,
+        store: ProfileStore,
+        parent: QObject | None = None,
+        last: LastSettings | None = None,
     ) -> None:
         """Begin with nothing read.
 
@@ -76,6 +81,7 @@ class ProfileKeeper(QObject):
             session: Says which model is loaded.
             store: The files.
             parent: Owner.
+            last: Knows what ran last with the loaded model; None offers it not.
         """
         super().__init__(parent)
         self._store = store
@@ -87,7 +93,12 @@ class ProfileKeeper(QObject):
         self._sampling: tuple[tuple[str, str], ...] = ()
         self._said: set[str] = set()
         self._writing = 0
+        self._last: tuple[Listed, ...] = ()
+        self._last_settings = last
         session.applied_changed.connect(self._on_applied_changed)
+        if last is not None:
+            last.found.connect(self._on_last_found)
+            last.failed.connect(self.failed)
 
     def close(self) -> str:
         """Write what waits, within two seconds.
@@ -115,13 +126,18 @@ class ProfileKeeper(QObject):
         return self._is_read
 
     @property
+    def is_last_known(self) -> bool:
+        """Whether it was looked what ran last with the loaded model."""
+        return self._last_settings is None or self._last_settings.is_known
+
+    @property
     def is_writing(self) -> bool:
         """Whether something is on its way to the disk; what is changed meanwhile would clash."""
         return self._writing > 0
 
     def all(self) -> tuple[Listed, ...]:
         """The profiles, those that are built in first."""
-        return (*self._built_in, *self._own)
+        return (*self._built_in, *self._last, *self._own)
 
     def get(self, profile_id: str) -> Listed | None:
         """The profile of that id; None where there is none."""
@@ -283,6 +299,11 @@ class ProfileKeeper(QObject):
             self._model, self._sampling = model, sampling
             self._built_in = _listed(built_in(facts))
             self.listed.emit()
+
+    def _on_last_found(self) -> None:
+        last = self._last_settings.profile if self._last_settings is not None else None
+        self._last = _listed(() if last is None else (last,))
+        self.listed.emit()
 
 
 def _listed(profiles: Sequence[Profile]) -> tuple[Listed, ...]:

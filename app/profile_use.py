@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.profile_keeper import Listed, ProfileKeeper
 from app.profiles import (
+    LAST_ID,
     MODELS_OWN_ID,
     Profile,
     changed_to,
@@ -105,6 +106,12 @@ class ProfileUse(QObject):
             return "The profiles are being written; try again in a moment."
         return "" if self.is_changed else f"Nothing differs from “{used.profile.name}”."
 
+    def begin_with(self, profile_id: str) -> None:
+        """Its settings were given for this run alone, so it is in use for this run alone."""
+        self._id = profile_id
+        self._keeper.refresh()
+        self.changed.emit()
+
     # --- What is done -----------------------------------------------------------------------
 
     def switch(self, profile_id: str) -> bool:
@@ -182,6 +189,8 @@ class ProfileUse(QObject):
             is_gone = model is not None and not fits(listed.profile, model)
         elif self._id == MODELS_OWN_ID:  # it comes with the model
             is_gone = model is not None
+        elif self._id == LAST_ID:  # and this a moment later
+            is_gone = model is not None and self._keeper.is_last_known
         else:
             is_gone = bool(self._id) and self._keeper.is_read
         if is_gone:

@@ -5,6 +5,7 @@ Pure; knows configurations and facts of models, no file and no window.
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,9 +23,10 @@ from engine_bridge.settings.row import Applies
 from engine_bridge.settings.table import BY_KEY
 
 MOST_NAME_CHARACTERS = 80
-DEFAULTS, MODELS_OWN = "Defaults", "The model's own"
-# Ids of profiles that no file has.
-DEFAULTS_ID, MODELS_OWN_ID = "built-in.defaults", "built-in.model"
+DEFAULTS, MODELS_OWN, LAST = "Defaults", "The model's own", "Last used with this model"
+BUILT_IN_NAMES = (DEFAULTS, MODELS_OWN, LAST)
+# Ids of profiles that no person made.
+DEFAULTS_ID, MODELS_OWN_ID, LAST_ID = "built-in.defaults", "built-in.model", "built-in.last"
 # Which model is loaded is no matter of a profile: files move, and loading takes seconds.
 _NO_PROFILE_S = ("model_path",)
 # They join letters of some scripts, and pictures; what else cannot be seen is left out.
@@ -75,7 +77,7 @@ class Profile:
     @property
     def is_built_in(self) -> bool:
         """Whether it comes from the program or the model, and no person can change it."""
-        return self.id in (DEFAULTS_ID, MODELS_OWN_ID)
+        return self.id in (DEFAULTS_ID, MODELS_OWN_ID, LAST_ID)
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def folded(name: str) -> str:
 
 def free_name(name: str, taken: Iterable[str]) -> str:
     """``name``, with a number behind it where it is taken or built in."""
-    there = {folded(each) for each in (*taken, DEFAULTS, MODELS_OWN)}
+    there = {folded(each) for each in (*taken, *BUILT_IN_NAMES)}
     found, number = name, 2
     while folded(found) in there:
         behind = f" ({number})"
@@ -228,6 +230,21 @@ def built_in(facts: ModelFacts | None) -> tuple[Profile, ...]:
     return defaults, Profile(
         MODELS_OWN, settings, ModelScope.of(facts), id=MODELS_OWN_ID, about=" ".join(sentences)
     )
+
+
+def last_used(profile: Profile) -> Profile:
+    """What a file says that ran last with a model, as the profile that a person is offered."""
+    when = ""
+    if profile.saved_s > 0:
+        when = time.strftime(" (%Y-%m-%d %H:%M)", time.localtime(profile.saved_s))
+    of = f" with {profile.model.name}" if profile.model is not None else ""
+    count = len(profile.settings)
+    noun = "setting differs" if count == 1 else "settings differ"
+    said = f"{count:,} {noun} from the defaults." if count else "All settings at their defaults."
+    return replace(
+        profile, name=LAST, id=LAST_ID,
+        about=f"What ran last{of} before it was loaded this time{when}. {said}",
+    )  # fmt: skip
 
 
 # --- Switching -------------------------------------------------------------------------------

@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.desk import Desk
 from app.file_names import safe_file_name
 from app.last_folder import EXPORTS
+from app.last_settings import LastSettings
 from app.profile_keeper import Listed, ProfileKeeper
 from app.profile_sheets import file_name_of, paths_in, rows_of, sheet_of, words_of_switch
 from app.profile_use import ProfileUse
 from app.profiles import keys_left_out
 from app.save_dialog import documents_folder, save_dialog
 from app.storage.folders import own_folders
+from app.storage.last_store import LastStore
 from app.storage.profile_store import ProfileStore
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import BY_KEY
@@ -53,12 +55,19 @@ class ProfilesWiring(QObject):
         self._desk = desk
         self._session = desk.session
         self._menu = menu
-        self.keeper = ProfileKeeper(
-            desk.session, store or ProfileStore(own_folders().profiles), self
+        files = store or ProfileStore(own_folders().profiles)
+        kept = desk.kept
+        self.last = LastSettings(
+            desk.session,
+            LastStore.beside(files.folder),
+            lambda: kept is not None and kept.is_held,
+            self,
         )
+        self.keeper = ProfileKeeper(desk.session, files, self, self.last)
         self.use = ProfileUse(desk.session, self.keeper, desk.kept, self)
         self.view: ProfilesView | None = None
         desk.add_keeper(self.keeper)
+        desk.add_keeper(self.last)
         self._connect()
         self._show_use()
 

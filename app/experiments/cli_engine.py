@@ -21,11 +21,23 @@ if TYPE_CHECKING:
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Let a command take a model and settings."""
     parser.add_argument("model", help="GGUF file")
-    parser.add_argument(
-        "--profile", metavar="NAME", help="settings saved under that name; --set on top of them"
-    )
+    add_profile_option(parser)
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting; repeatable"
+    )
+
+
+def add_profile_option(parser: argparse.ArgumentParser, whose: str = "") -> None:
+    """Let a command take the settings of a profile.
+
+    Args:
+        parser: Of the command.
+        whose: Which engine's they are, where there are several.
+    """
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"settings saved under that name{whose}; --set on top of them",
     )
 
 
@@ -44,15 +56,25 @@ def config_in(arguments: argparse.Namespace) -> EngineConfig:
         DomainError: If a setting or the profile is unknown or a value outside its domain, in one
             sentence.
     """
+    from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
+
+    return EngineConfig.from_values(values_in(arguments))
+
+
+def values_in(arguments: argparse.Namespace) -> dict[str, object]:
+    """The settings that a command line names, by its profile and by itself, and the model.
+
+    Raises:
+        DomainError: If a setting or the profile is unknown, in one sentence.
+    """
     from app.profile_choice import profile_values  # noqa: PLC0415
     from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
-    from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
     from engine_bridge.settings.home_path import whole_path  # noqa: PLC0415
 
     values = parse_assignments(arguments.set)  # a wrong word is refused before files are read
     path = whole_path(arguments.model)
     named = profile_values(getattr(arguments, "profile", None), path)
-    return EngineConfig.from_values({**named, **values, "model_path": path})
+    return {**named, **values, "model_path": path}
 
 
 def refuse_no_model(config: EngineConfig) -> None:

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from app.experiments.cli_engine import (
+    add_profile_option,
     add_result_options,
     conduct_with_history,
     config_in,
@@ -58,6 +59,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--set", action="append", default=[], metavar="KEY=VALUE",
         help="a setting of the engine of --beside; repeatable",
     )  # fmt: skip
+    add_profile_option(parser, " for the engine of --beside")
     parser.add_argument(
         "--api-key-env", metavar="NAME",
         help="variable of the environment that holds the server's key (OPENAI_API_KEY is sent "
@@ -185,9 +187,12 @@ def _config(arguments: argparse.Namespace) -> EngineConfig | None:
     from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
 
     if not arguments.beside:
-        if arguments.set:
-            raise DomainError("--set is for the engine of --beside; a server has its own.")
+        for flag, value in (("--set", arguments.set), ("--profile", arguments.profile)):
+            if value:
+                raise DomainError(f"{flag} is for the engine of --beside; a server has its own.")
         return None
-    config = config_in(argparse.Namespace(set=arguments.set, model=arguments.beside))
+    config = config_in(
+        argparse.Namespace(set=arguments.set, profile=arguments.profile, model=arguments.beside)
+    )
     refuse_no_model(config)
     return config

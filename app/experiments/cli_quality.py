@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.experiments.cli_engine import conduct_with_history, config_in, said
+from app.experiments.cli_engine import add_profile_option, conduct_with_history, said, values_in
 from app.experiments.cli_plan import add_plan_option, tell_plan
 
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         NAME, help="measure what a quantised KV cache costs in quality: KLD, perplexity, recall"
     )
     parser.add_argument("model", help="GGUF file")
+    add_profile_option(parser)
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a setting; repeatable. Cache types and flash_attn make a candidate, all others hold "
-        "for f16 as well",
+        help="a setting; repeatable. Cache types and flash_attn, here and in the profile, make a "
+        "candidate, all others hold for f16 as well",
     )
     parser.add_argument(
         "--candidate",
@@ -121,13 +122,13 @@ def asked_of(arguments: argparse.Namespace) -> QualityAsked:
     """
     from app.experiments.quality import QualityAsked  # noqa: PLC0415
     from app.experiments.texts import bundled, user_text  # noqa: PLC0415
-    from engine_bridge.settings.assignments import parse_assignments  # noqa: PLC0415
+    from engine_bridge.settings.config import EngineConfig  # noqa: PLC0415
     from engine_bridge.settings.domain import DomainError  # noqa: PLC0415
 
     if arguments.recall and arguments.facts < 1:
         raise DomainError(f"--recall asks for facts; got --facts {arguments.facts:,}.")
-    config = config_in(arguments)
-    values = parse_assignments(arguments.set)
+    values = values_in(arguments)
+    config = EngineConfig.from_values(values)
     own = {key: values[key] for key in _CANDIDATE_KEYS if key in values}
     for ctx_tok in (arguments.ctx, arguments.recall_ctx):
         # More than the engine takes is refused before one is started; too little, it says itself.

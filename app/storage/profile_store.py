@@ -15,8 +15,7 @@ from pathlib import Path
 
 from app.plain_file import EndlessFileError, read_plain
 from app.profiles import (
-    DEFAULTS,
-    MODELS_OWN,
+    BUILT_IN_NAMES,
     ModelScope,
     Profile,
     folded,
@@ -309,7 +308,7 @@ def _refuse_taken(name: str, names: Iterable[str]) -> None:
     Raises:
         NameTakenError: If it is in use.
     """
-    if folded(name) in {folded(DEFAULTS), folded(MODELS_OWN)}:
+    if folded(name) in set(map(folded, BUILT_IN_NAMES)):
         raise NameTakenError(f"“{name}” is the name of a profile that is built in; take another.")
     if folded(name) in set(map(folded, names)):
         raise NameTakenError(f"There is a profile “{name}” already; take another name.")

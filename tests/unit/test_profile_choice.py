@@ -5,16 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from app import cli
 from app.arguments import parse_arguments
+from app.experiments import cli_probe
 from app.experiments.cli_engine import config_in
+from app.experiments.cli_quality import asked_of
 from app.profile_choice import profile_values
-from app.profiles import ModelScope, Profile
+from app.profiles import LAST, ModelScope, Profile
+from app.storage.folders import own_folders
+from app.storage.last_store import LastStore
 from app.storage.profile_store import ProfileStore
+from app.storage.settings_store import SettingsStore
 from engine_bridge.gguf_file import read_model_facts
+from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError
 from tests.unit.gguf_bytes import Gguf, llama_values
 
@@ -85,6 +92,103 @@ def test_that_what_has_no_effect_is_said(
 
 def test_that_a_model_that_cannot_be_read_is_left_to_the_command(store: ProfileStore) -> None:
     assert profile_values("Long", "/nowhere.gguf")["slots"] == 2
+
+
+# --- In the window --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, object]]:
+    """What the window was opened with, each time that it would be."""
+    calls: list[dict[str, object]] = []
+
+    def run_window(values: dict[str, object], **named: object) -> int:
+        calls.append({"values": values, **named})
+        return 0
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setitem(sys.modules, "app.main", SimpleNamespace(run_window=run_window))
+    return calls
+
+
+def test_that_the_window_starts_with_all_that_a_profile_means(
+    store: ProfileStore, model: Path, opened: list[dict[str, object]]
+) -> None:
+    assert cli.main(["--model", str(model), "--profile", "long", "--set", "slots=3"]) == 0
+    values = opened[0]["values"]
+    assert isinstance(values, dict)
+    assert (values["ctx_per_slot_tok"], values["slots"]) == (8192, 3)
+    assert values["top_k"] == 40, "what the profile does not say is at its default"
+    assert values["model_path"] == str(model)
+    assert opened[0]["profile_id"] == store.read().profiles[0].id
+
+
+def test_that_a_model_in_the_first_place_is_the_model(
+    store: ProfileStore, model: Path, opened: list[dict[str, object]]
+) -> None:
+    assert cli.main([str(model), "--profile", "Defaults"]) == 0
+    values = opened[0]["values"]
+    assert isinstance(values, dict)
+    assert (values["model_path"], values["slots"]) == (str(model), EngineConfig().slots)
+    assert cli.main([str(model)]) == 0
+    assert opened[1]["values"] == {"model_path": str(model)}
+
+
+def test_that_without_a_model_the_profile_is_one_for_the_model_that_ran_last(
+    store: ProfileStore, model: Path, opened: list[dict[str, object]]
+) -> None:
+    scope = ModelScope.of(read_model_facts(model))
+    store.add(Profile("Mine", {"slots": 9}, scope))
+    assert cli.main(["--profile", "Mine"]) == 1, "no model ran"
+    settings = SettingsStore(own_folders().settings)
+    settings.keep({}, {"last_model": str(model)})
+    assert cli.main(["--profile", "Mine"]) == 0
+    values = opened[0]["values"]
+    assert isinstance(values, dict)
+    assert values["slots"] == 9
+    assert "model_path" not in values, "the window loads it by itself"
+
+
+def test_that_a_profile_that_there_is_none_of_opens_no_window(
+    store: ProfileStore, opened: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["--profile", "Lung"]) == 1
+    assert "There is no profile 'Lung'" in capsys.readouterr().err
+    assert not opened
+
+
+# --- Where --set has a meaning of its own ---------------------------------------------------
+
+
+def test_that_cache_types_of_a_profile_are_what_quality_measures(
+    store: ProfileStore, model: Path
+) -> None:
+    store.add(
+        Profile("Small cache", {"cache_type_k": "q8_0", "cache_type_v": "q4_0", "threads": 2})
+    )
+    words = ["quality", str(model), "--profile", "small cache"]
+    asked = asked_of(parse_arguments(words))
+    assert asked.candidates == ({"cache_type_k": "q8_0", "cache_type_v": "q4_0"},)
+    assert asked.config.threads == 2
+    asked = asked_of(parse_arguments([*words, "--set", "cache_type_v=q8_0"]))
+    assert asked.candidates == ({"cache_type_k": "q8_0", "cache_type_v": "q8_0"},)
+
+
+def test_that_a_profile_sets_the_engine_beside_a_server(store: ProfileStore, model: Path) -> None:
+    words = ["probe", "localhost:1", "--profile", "Long"]
+    config = cli_probe._config(parse_arguments([*words, "--beside", str(model)]))
+    assert config is not None
+    assert (config.slots, config.model_path) == (2, str(model))
+    with pytest.raises(DomainError, match="--profile is for the engine of --beside"):
+        cli_probe._config(parse_arguments(words))
+
+
+def test_that_what_ran_last_in_the_window_can_be_named(store: ProfileStore, model: Path) -> None:
+    scope = ModelScope.of(read_model_facts(model))
+    LastStore.beside(store.folder).write(Profile(LAST, {"top_k": 7}, scope, 1.0), scope)
+    assert profile_values("last used with this model", str(model)) == {"top_k": 7}
+    with pytest.raises(DomainError, match="There is no profile"):
+        profile_values(LAST, "")
 
 
 _WITHOUT_QT = """

@@ -117,6 +117,19 @@ def added(rig: Rig, qtbot: QtBot, profile: Profile) -> str:
     return profile_id
 
 
+def test_that_a_profile_of_the_command_line_is_in_use_for_this_run_alone(
+    rig: Rig, qtbot: QtBot
+) -> None:
+    own = rig.store.add(Profile("Long", {"slots": 2})).id
+    with qtbot.waitSignal(rig.keeper.listed):
+        rig.use.begin_with(own)
+    assert rig.used_name() == "Long"
+    assert rig.has_changes(), "the settings were given otherwise"
+    assert rig.kept.profile == "", "the next start goes on with what was in use before"
+    rig.load()
+    assert rig.used_name() == "Long"
+
+
 # --- Switching ------------------------------------------------------------------------------
 
 
