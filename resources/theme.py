@@ -30,6 +30,7 @@ _MONO = ", ".join(f'"{family}"' for family in MONO_FAMILIES)
 ICONS = Path(__file__).parent / "icons"
 # A stylesheet cannot colour an icon: this grey can be told from the fields of every palette.
 _CHEVRON = (ICONS / "chevron-down-grey.svg").as_posix()
+_TICK = (ICONS / "tick-grey.svg").as_posix()
 
 
 def mixed(colour: str, other: str, share: float) -> str:
@@ -127,6 +128,14 @@ QWidget {{ color: {p.text}; }}
 *[role="heading"], *[role="value"] {{ font-weight: 600; }}
 *[role="value-warning"] {{ color: {p.warning}; font-weight: 600; }}
 QLabel:disabled, *[role="value"]:disabled {{ color: {p.muted}; }}
+QCheckBox:disabled {{ color: {p.faint}; }}
+QCheckBox::indicator {{
+    width: {3 * STEP_PX}px; height: {3 * STEP_PX}px; background: {p.raised};
+    border: 1px solid {p.muted}; border-radius: {STEP_PX - 1}px;
+}}
+QCheckBox::indicator:checked {{ image: url("{_TICK}"); border-color: {p.accent}; }}
+QCheckBox::indicator:disabled {{ background: transparent; border-color: {p.line}; }}
+QCheckBox:focus::indicator {{ border-color: {p.accent}; }}
 *[role^="figure"] {{ font-weight: 600; font-size: {body_pt * FIGURE_SCALE:.2f}pt; }}
 *[role="muted"], *[role="figure-muted"] {{ color: {p.muted}; }}
 *[role="hint"] {{ color: {p.muted}; {small}; }}

@@ -62,8 +62,12 @@ class CommandNotes:
     @property
     def head(self) -> str:
         """The one sentence that is always in sight; empty where there is nothing to say."""
+        if not self.lines:
+            return ""
+        if not self.has_command:  # then it is all there is, and its end says what to do
+            return self.lines[0]
         if self.refusals or len(self.not_carried) < 2:
-            return first_sentence(self.lines[0]) if self.lines else ""
+            return first_sentence(self.lines[0])
         names = [name for name, _ in self.not_carried]
         rest = len(names) - _NAMED
         if rest > 1:
