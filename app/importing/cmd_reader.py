@@ -23,6 +23,7 @@ from app.importing.cmd_variables import LEFT_OVER, answer, has_given, put_in, wo
 from app.importing.open_values import OpenValues
 from app.importing.secret_words import value_without_secrets
 from app.importing.text_error import TextError
+from app.importing.windows_services import with_started
 from app.importing.windows_words import windows_words
 
 # A shell that starts a shell: texts that go deeper are made to, not written.
@@ -300,7 +301,7 @@ class _Reading:
 
     def script(self) -> Script:
         """All that was read."""
-        return Script(tuple(self._calls), self._env(), once(self._problems))
+        return Script(tuple(with_started(self._calls)), self._env(), once(self._problems))
 
 
 def _why_open(name: str) -> str:

@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.importing.call import Call
+from app.importing.cmd_reader import read_script as read_cmd
 from app.importing.docker_run_reader import Container, add_variable, ports_of
 from app.importing.invocation import Invocation
 from app.importing.kcpps_reader import is_kcpps, read_kcpps
+from app.importing.kinds import shell_of
+from app.importing.loose_json import without_comments
+from app.importing.posix_reader import read_script as read_posix
+from app.importing.powershell_reader import read_script as read_powershell
+from app.importing.shell_text import begins_call
 from app.importing.text_error import NotOfThisKindError, TextError
-from app.importing.unwrapping import of_container, unwrapped
+from app.importing.unwrapping import all_of, of_container, unwrapped
 from app.importing.yaml_text import Node, flat, mappings_in, texts_of
 
 # The names that lists of words, and the program before them, go by; in lower case.
 _PROGRAMS = ("program", "command", "cmd", "path", "executable", "entrypoint")
+_LINES = ("commandline", "command", "cmd", "run", "script")
+_TITLES = ("name", "label", "title")
 _WORDS = ("args", "arguments", "argv", "cmd", "command")
 
 
@@ -29,8 +38,11 @@ def read_json(text: str) -> tuple[Invocation, ...]:
         TextError: If it is no JSON, or nested without bounds.
     """
     try:
-        read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
-        document = _node(read, 0)
+        try:
+            document = _document(text)
+        except json.JSONDecodeError:
+            # Editors of settings allow comments, and a comma behind the last entry.
+            document = _document(without_comments(text))
     except json.JSONDecodeError as error:
         raise NotOfThisKindError(
             f"The text looks like JSON and is none: line {error.lineno} breaks it "
@@ -50,6 +62,11 @@ def read_json(text: str) -> tuple[Invocation, ...]:
     fields = _fields(document)
     values = fields or flat(document)
     return (Invocation("json", "", values=values),) if values else ()
+
+
+def _document(text: str) -> Node:
+    read = json.loads(text, parse_int=str, parse_float=str, parse_constant=str, strict=False)
+    return _node(read, 0)
 
 
 _DEEPEST = 100
@@ -76,11 +93,22 @@ def _called(mapping: Mapping[str, Node]) -> list[Invocation]:
     words = next((named[key] for key in _WORDS if isinstance(named.get(key), list)), None)
     program = next((named[key] for key in _PROGRAMS if isinstance(named.get(key), str)), None)
     if words is None or not texts_of(words):
-        return []
+        return _lines(named)
     env = named.get("env") or named.get("environment")
     known = {k: v for k, v in env.items() if isinstance(v, str)} if isinstance(env, dict) else {}
     whole = (*([program] if isinstance(program, str) else []), *texts_of(words))
     return list(unwrapped(Call(tuple(whole), known), "json"))
+
+
+def _lines(named: Mapping[str, Node]) -> list[Invocation]:
+    """A command that stands in one text, as profiles of terminals and tasks of editors have it."""
+    texts = [named[key] for key in _LINES if isinstance(named.get(key), str)]
+    line = next((text for text in texts if isinstance(text, str) and begins_call(text)), "")
+    if not line:
+        return []
+    title = next((named[key] for key in _TITLES if isinstance(named.get(key), str)), "")
+    script = {"posix": read_posix, "cmd": read_cmd, "powershell": read_powershell}[shell_of(line)]
+    return [replace(each, title=each.title or str(title)) for each in all_of(script(line), "json")]
 
 
 def _container(named: Mapping[str, Node]) -> tuple[Invocation, ...]:

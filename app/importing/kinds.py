@@ -117,6 +117,8 @@ _WINDOWS_MARKS = (
 _SINGLE_QUOTED = re.compile(r"(?:^|[\s=])'([^'\n]*)'", _M)
 _CALLED_WITH_SLASH = re.compile(r"^[ \t]*\.{1,2}/\S+\.exe\b", _M)
 _STRONG = 3
+# What may stand before and behind JSON of an editor.
+_COMMENTS = re.compile(r"\A(?:\s*(?://[^\n]*\n|/\*[^*]*\*/))+|(?:\n\s*//[^\n]*)+\s*\Z")
 _SCRIPT_BEGINS = re.compile(
     r"\s*(?:#!|@?echo\s+off\s*$|<#|param\s*\(|\[CmdletBinding)", re.IGNORECASE | re.MULTILINE
 )
@@ -184,6 +186,8 @@ def is_script(text: str, hint: str = "") -> bool:
 def _by_windows(text: str) -> str:
     quoted = _SINGLE_QUOTED.findall(text)
     is_quoted = any(re.search(r"[\s\"]", each) for each in quoted)
+    # Behind a sign of a comment nothing is meant for the program, and cmd.exe has no such sign.
+    is_quoted |= re.search(r"[ \t]#[ \t]", text) is not None
     return "powershell" if is_quoted or _CALLED_WITH_SLASH.search(text) else "cmd"
 
 
@@ -219,7 +223,7 @@ def _begins_with(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 def _looks_like_json(text: str) -> bool:
-    bare = text.strip()
+    bare = _COMMENTS.sub("", text).strip()
     is_object = bare.startswith("{") and bare.endswith("}")
     is_list = re.match(r"\[\s*[\"{]", bare) is not None and bare.endswith("]")
     return is_object or is_list

@@ -7,6 +7,7 @@ text, since that is what they were; nesting is bounded.
 from __future__ import annotations
 
 import json
+import re
 from typing import TypeAlias
 
 Json: TypeAlias = "str | list[Json] | dict[str, Json]"
@@ -50,6 +51,21 @@ def depth_after(text: str, depth: int = 0) -> int:
         else:
             depth += (character in _OPENING) - (character in _CLOSING)
     return depth
+
+
+_PART = re.compile(
+    r"(?P<text>\"(?:[^\"\\\n]|\\.)*\")|//[^\n]*|/\*.*?(?:\*/|\Z)|(?P<comma>,(?=[\s]*[}\]]))"
+    r"|(?P<hash>^[ \t]*#[^\n]*)",
+    re.DOTALL | re.MULTILINE,
+)
+# A comma stands before the comments that are left out as well.
+_LAST_COMMA = re.compile(r"(?P<text>\"(?:[^\"\\\n]|\\.)*\")|,(?=\s*[}\]])")
+
+
+def without_comments(text: str) -> str:
+    """JSON without the comments and the last commas that editors of settings allow."""
+    text = _PART.sub(lambda match: match.group("text") or "", text)
+    return _LAST_COMMA.sub(lambda match: match.group("text") or "", text)
 
 
 def _as_text(value: object, depth: int) -> Json:

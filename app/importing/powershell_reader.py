@@ -30,6 +30,7 @@ from app.importing.powershell_tree import (
 )
 from app.importing.powershell_values import Value
 from app.importing.powershell_variables import Variables
+from app.importing.windows_services import with_started
 
 _DEEPEST = 4
 _MOST_STATEMENTS = 5_000
@@ -391,9 +392,8 @@ class _Reading:
     def script(self) -> Script:
         """All that was read."""
         env = kept_env(self._variables.env(), self._variables.used)
-        notes = once(self._notes)
-        calls = [replace(call, notes=once([*notes, *call.notes])) for call in self._calls.found]
-        return Script(tuple(calls), env, once(self._problems))
+        calls = [replace(c, notes=once([*self._notes, *c.notes])) for c in self._calls.found]
+        return Script(tuple(with_started(calls)), env, once(self._problems))
 
 
 def _is_block(item: Item) -> bool:

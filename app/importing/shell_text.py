@@ -48,7 +48,7 @@ _ANY_SCRIPT = re.compile(
     r"done|case|esac|while|until|trap|shift|return|exec|eval|function|printf|mkdir|git|cmake|make|"
     r"pip3?|uv|apt(?:-get)?|brew|winget|curl|wget|cat|tee|cp|mv|rm|ls|chmod|ln|kill|pkill|wait|"
     r"huggingface-cli|hf|cmd|powershell|pwsh|wsl|bash|sh|ssh|su|tmux|screen|ollama|docker|podman|systemctl|journalctl|param|launchctl|"
-    r"nssm|schtasks|sc|taskkill|tasklist|ping|netsh|choco|winget|wt|nvidia-smi)(?:\s|$|:\w*$)"
+    r"(?:nssm|schtasks|sc|taskkill|tasklist|ping|netsh|choco|wt|nvidia-smi)(?:\.exe)?)(?:\s|$|:\w*$)"
     r"|[)}\]({&.\"'$:@<]|[\w-]+\(\)|[~.]{0,2}[/\\]\S|[A-Za-z]:[/\\]|[A-Z][a-z]+-[A-Z]\w+\s|\[|;;)",
     re.IGNORECASE,
 )
