@@ -62,7 +62,7 @@ class DownloadStrip(QWidget):
         self._bar.setValue(round(1000 * min(1.0, max(0.0, row.share))))
         self._bar.setAccessibleName(f"Downloading {row.name}: {row.share:.0%}")
         self._words.setText(row.words)
-        set_role(self._words, "hint-warning" if row.state == "failed" else "hint")
+        set_role(self._words, "hint-warning" if row.state == "failed" or row.is_stalled else "hint")
         self.pause.setVisible(row.state == "running")
         self.resume.setVisible(row.state in ("paused", "failed"))
         self.resume.setText("Try again" if row.state == "failed" else "Go on")

@@ -93,9 +93,11 @@ class DownloadRow:
         share: How much of it is here, 0 to 1.
         words: Bytes, speed, time left; or why it failed.
         state: How it stands.
+        is_stalled: Whether nothing has come for a while, though it is tried.
     """
 
     name: str
     share: float
     words: str
     state: DownloadState
+    is_stalled: bool = False

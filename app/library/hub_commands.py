@@ -24,6 +24,7 @@ from engine_bridge.settings.domain import Value
 from engine_bridge.settings.table import BY_KEY
 
 _TELL_EVERY_S = 0.5
+_SILENT_S = 10.0
 _MIB = 1 << 20
 
 
@@ -145,12 +146,15 @@ class _Meter:
     def __init__(self, name: str, size_bytes: int, here_bytes: int) -> None:
         self._name, self._size = name, size_bytes
         self._begin_bytes, self._begin_s = here_bytes, time.monotonic()
-        self._told_s = 0.0
+        self._told_s, self._moved = 0.0, (here_bytes, self._begin_s)
         self._is_begun = False
 
     def told(self, here_bytes: int, is_checking: bool) -> None:
         """Say how far it is, not too often; a terminal's line is written over."""
         now_s = time.monotonic()
+        if here_bytes != self._moved[0]:
+            self._moved = (here_bytes, now_s)
+        silent_s = now_s - self._moved[1]
         if now_s - self._told_s < _TELL_EVERY_S and not is_checking:
             return
         self._told_s = now_s
@@ -160,6 +164,8 @@ class _Meter:
         words.append(f"{bytes_text(here_bytes)} of {bytes_text(self._size)}")
         if is_checking:
             words.append("checking SHA-256")
+        elif silent_s >= _SILENT_S:
+            words.append(f"nothing has arrived for {silent_s:,.0f} s; still trying")
         elif left_s is not None and here_bytes > self._begin_bytes:
             words += [f"{bytes_text(round(speed))}/s", f"{left_s:,.0f} s left"]
         self._write(" · ".join(words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +109,18 @@ def test_that_what_was_found_before_a_fault_is_not_lost(small: SmallHub, capsys:
     out, err = told(capsys, "--architecture", "llama", status=1)
     assert "b/two-GGUF" in out
     assert "Try again in 7 s" in err
+
+
+def test_that_a_download_says_that_nothing_arrives_and_goes_on(
+    small: SmallHub, capsys: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    small.repositories["a/big-GGUF"] = Repository({"m-Q4_0.gguf": b"G" * (1 << 20)})
+    small.stall_after = 1 << 19
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("app.library.download._SILENCE_S", 0.2)
+    monkeypatch.setattr("app.library.hub_commands._SILENT_S", 0.1)
+    monkeypatch.setattr("app.library.hub_commands._TELL_EVERY_S", 0.0)
+    assert main(["hub", "download", "a/big-GGUF", "Q4_0"]) == 0
+    said = capsys.readouterr()
+    assert "nothing has arrived for 0 s; still trying" in said.err
+    assert Path(said.out.strip()).stat().st_size == 1 << 20

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from widgets.download_strip import DownloadStrip
@@ -116,3 +119,14 @@ def test_that_a_download_offers_what_can_be_done_now(
     buttons = (strip.pause, strip.resume, strip.cancel, strip.load)
     assert {button.text() for button in buttons if not button.isHidden()} == offered
     assert strip.words() == "187 of 468 MiB"
+
+
+def test_that_a_download_to_which_nothing_comes_is_marked(qtbot: QtBot) -> None:
+    strip = DownloadStrip()
+    qtbot.addWidget(strip)
+    row = DownloadRow("a/one-GGUF Q4_K_M", 0.4, "nothing has arrived for 20 s", "running")
+    for is_stalled, role in ((True, "hint-warning"), (False, "hint")):
+        strip.show_download(replace(row, is_stalled=is_stalled))
+        (words,) = (each for each in strip.findChildren(QLabel) if each.text() == row.words)
+        assert words.property("role") == role
+        assert not strip.pause.isHidden()
