@@ -45,8 +45,8 @@ def boards_named(config: EngineConfig) -> Boards:
         return Boards(1, main, backend if main else "")
     if config.devices:
         return Boards(len(config.devices), numbers, backend)
-    shares = [share for share in config.tensor_split if float(share) > 0]
-    return Boards(len(shares) if config.tensor_split else None)
+    # Shares of nothing alone are none: llama.cpp then goes by free memory.
+    return Boards(sum(float(share) > 0 for share in config.tensor_split) or None)
 
 
 def _numbered(devices: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:

@@ -108,6 +108,7 @@ def test_that_ram_for_prompts_is_said_where_it_was_chosen(mib: int, gib: str | N
             {"--pipeline-parallel-size": ["2"], "--device-ids": ["0,2"]},
         ),
         ({"tensor_split": ("1", "0", "1"), "split_mode": "row"}, {"--tensor-parallel-size": ["2"]}),
+        ({"tensor_split": ("0", "0"), "split_mode": "row"}, {}),  # none at all is no share
         ({"split_mode": "none", "main_gpu": 3}, {"--device-ids": ["3"]}),
         (
             {"devices": ("CUDA4", "CUDA1"), "split_mode": "none", "main_gpu": 1},
