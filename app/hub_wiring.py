@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -51,7 +52,7 @@ class HubWiring(QObject):
         self._window = window
         self._load = load
         self._view: HubView | None = None
-        self._asked, self._found = SearchHub(""), HubFound()
+        self._asked, self._before, self._found = SearchHub(""), HubFound(), HubFound()
         self._repository: HubRepository | None = None
         self._judged: dict[str, Judged] = {}
         self._waiting: tuple[Quantisation, ...] = ()
@@ -83,6 +84,7 @@ class HubWiring(QObject):
         view = HubView(self._window)
         self._view = view
         view.search_wanted.connect(self._on_search_wanted)
+        view.finder.more_wanted.connect(self._on_more_wanted)
         view.repo_chosen.connect(self._on_repo_chosen)
         view.quant_chosen.connect(self._on_quant_chosen)
         view.judge_all_wanted.connect(self._on_judge_all_wanted)
@@ -128,24 +130,33 @@ class HubWiring(QObject):
         if self._view is None:
             return
         self._view.finder.set_status(_ASKING)
-        self._asked, self._found = search_of(wish), HubFound()
+        self._asked = search_of(wish)
+        self._before = self._found = HubFound()
         self._searching.ask(self._asked)
         words = wish.words
         if words.count("/") == 1 and " " not in words and not words.endswith("/"):
             self._on_repo_chosen(words)
+
+    def _on_more_wanted(self) -> None:
+        if self._view is not None and self._found.next:
+            self._view.finder.set_status(_ASKING)
+            self._before = self._found
+            self._searching.ask(msgspec.structs.replace(self._asked, after=self._found.next))
 
     def _on_found(self, answer: Answer) -> None:
         if self._view is None:
             return
         finder, asked = self._view.finder, self._asked
         if isinstance(answer, ModelsFound):
-            self._found = found = answer.found
+            self._found = found = self._before.followed_by(answer.found, asked.sort)
             said = found_words(found, asked.filters, asked.sort, asked.words)
-            finder.show_hits([hit_of(model) for model in found.models], said)
+            can_go_on = found.is_done and bool(found.next)
+            finder.show_hits([hit_of(each) for each in found.models], said, can_go_on=can_go_on)
             finder.filters.offer(found.architectures, found.quantisations)
-        elif isinstance(answer, HubFailed) and self._found.models:
-            said = found_words(self._found, asked.filters, asked.sort, asked.words)
-            finder.set_status(f"{said} {answer.sentence}")
+        elif isinstance(answer, HubFailed) and self._found.looked_through:
+            ended = msgspec.structs.replace(self._found, is_done=True)
+            said = found_words(ended, asked.filters, asked.sort, asked.words)
+            finder.set_status(f"{said.rstrip('.')}. {answer.sentence}", can_go_on=bool(ended.next))
         elif isinstance(answer, HubFailed):
             finder.show_fault(answer.sentence)
 

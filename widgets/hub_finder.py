@@ -41,10 +41,12 @@ class HubFinder(QWidget):
 
     Signals:
         search_wanted: A ``HubWish``: what to look for.
+        more_wanted: The hub is to be asked for what comes after.
         repo_chosen: Repository (str) to open.
     """
 
     search_wanted = Signal(object)
+    more_wanted = Signal()
     repo_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -69,6 +71,11 @@ class HubFinder(QWidget):
         self.again.setMinimumWidth(16 * STEP_PX)
         self._status = ElidedLabel("", self)
         set_role(self._status, "hint")
+        self.more = QPushButton("More", self)
+        self.more.setAutoDefault(False)
+        self.more.setAccessibleName("Ask the hub for more")
+        self.more.setToolTip("Ask the hub for the repositories that come after these")
+        set_role(self.more, "quiet")
         self._pages = QStackedWidget(self)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._lay_out()
@@ -82,8 +89,14 @@ class HubFinder(QWidget):
         words, sort = self.search.text().strip(), str(self.sort.currentData())
         return HubWish(words, sort, bar.architecture.text(), bar.quantisation.text(), *bar.bounds())
 
-    def show_hits(self, hits: Sequence[HubHit], status: str) -> None:
-        """Show what was found, and ``status`` below it, or in its place where nothing was."""
+    def show_hits(self, hits: Sequence[HubHit], status: str, *, can_go_on: bool = False) -> None:
+        """Show what was found, and ``status`` below it, or in its place where nothing was.
+
+        Args:
+            hits: All that was found.
+            status: A sentence.
+            can_go_on: Whether the hub can be asked for more.
+        """
         chosen = picked(self.hits)
         self.hits.blockSignals(True)
         fill(self.hits, [((hit.repo, hit.about, hit.downloads), hit.tip) for hit in hits])
@@ -94,19 +107,20 @@ class HubFinder(QWidget):
             self.hits.selectRow(repos.index(chosen))
         self.hits.blockSignals(False)
         self._pages.setCurrentIndex(0 if hits else 1)
-        self.set_status(status)
+        self.set_status(status, can_go_on=can_go_on)
 
     def show_fault(self, sentence: str) -> None:
         """Say why nothing was found, with a way to ask again."""
         self.show_hits((), sentence)
         self.again.show()
 
-    def set_status(self, words: str) -> None:
+    def set_status(self, words: str, *, can_go_on: bool = False) -> None:
         """Say ``words`` below what was found, or in its place where nothing was."""
         is_list = self._pages.currentIndex() == 0
         self._status.set_text(words if is_list else "")
         self._empty.setText("" if is_list else words)
         self.again.hide()
+        self.more.setVisible(can_go_on)
 
     def status(self) -> str:
         """What is said of the search: below what was found, or in its place."""
@@ -131,7 +145,11 @@ class HubFinder(QWidget):
         column.addLayout(head)
         column.addWidget(self.filters)
         column.addWidget(self._pages, 1)
-        column.addWidget(self._status)
+        foot = QHBoxLayout()
+        foot.setSpacing(PANEL_GAP_PX)
+        foot.addWidget(self._status, 1)
+        foot.addWidget(self.more)
+        column.addLayout(foot)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(panel)
@@ -139,6 +157,7 @@ class HubFinder(QWidget):
     def _connect(self) -> None:
         self.search.textEdited.connect(lambda _: self._typing.start())
         self.search.returnPressed.connect(self._search_now)
+        self.more.clicked.connect(self.more_wanted)
         self.again.clicked.connect(self._search_now)
         self.sort.currentIndexChanged.connect(lambda _: self._search_now())
         self.filters.changed.connect(self._search_now)

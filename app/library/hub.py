@@ -82,13 +82,27 @@ class Hub:
         Raises:
             HubError: In a sentence.
         """
-        *_, found = self.look(words, sort, HubFilters(), most)
-        return found.models
+        *_, found = self.look(words, sort, HubFilters(), most=most)
+        return found.first(most).models
 
     def look(
-        self, words: str, sort: HubSort, filters: HubFilters, most: int = MOST_FOUND
+        self,
+        words: str,
+        sort: HubSort,
+        filters: HubFilters,
+        most: int = MOST_FOUND,
+        *,
+        after: Query = (),
     ) -> Iterator[HubFound]:
         """Look for repositories as ``search`` does, of those that pass ``filters``.
+
+        Args:
+            words: May be empty.
+            sort: What stands first.
+            filters: What passes.
+            most: As soon as so many passed no more pages are asked for, 1 to 1,000.
+            after: Where an earlier search of the same ended (``HubFound.next``); empty for the
+                beginning.
 
         Returns:
             What is known after each page of the hub's answer; of the last ``is_done`` is True.
@@ -96,7 +110,7 @@ class Hub:
         Raises:
             HubError: In a sentence, while it is walked.
         """
-        return HubSearch(self._page, words, sort, filters, most).run()
+        return HubSearch(self._page, words, sort, filters, most=most, after=after).run()
 
     def _page(self, query: Query) -> Page:
         # Not the client's list_models: that waits for 23 s where there is no network, and as long

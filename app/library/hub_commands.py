@@ -54,7 +54,8 @@ def _search(hub: Hub, arguments: argparse.Namespace) -> int:
     )
     found, fault = HubFound(), None
     try:
-        for found in hub.look(words, sort, filters, most):
+        for page in hub.look(words, sort, filters, most=most):
+            found = page.first(most)
             _progress(found_words(found, filters, sort, words), is_done=found.is_done)
     except HubError as error:
         if not found.models or arguments.json:

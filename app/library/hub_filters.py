@@ -6,12 +6,13 @@ those are compared here, among as many repositories as were looked through.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 import msgspec
 
-from app.library.hub_shapes import HubModel
+from app.library.hub_shapes import HubModel, HubSort
 
 _UNSLOTH = "UD-"
 
@@ -69,7 +70,8 @@ class HubFound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a search has found up to now.
 
     Attributes:
-        models: The repositories that pass, in the order asked for.
+        models: The repositories that pass, in the order asked for; as a rule more than were wanted,
+            for those of the last page are all there.
         looked_through: How many the hub told of.
         is_all: Whether it has no more of them.
         is_done: Whether no more are looked for.
@@ -78,6 +80,7 @@ class HubFound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         quantisations: Of those looked through, the most frequent first.
         emptied_by: The filters each of which alone left nothing; empty where something was found,
             or where only all of them together leave nothing.
+        next: What to ask the hub for what comes after; empty where nothing does.
     """
 
     models: tuple[HubModel, ...] = ()
@@ -88,6 +91,40 @@ class HubFound(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     architectures: tuple[str, ...] = ()
     quantisations: tuple[str, ...] = ()
     emptied_by: tuple[HubFilter, ...] = ()
+    next: tuple[tuple[str, str], ...] = ()
+
+    def first(self, most: int) -> HubFound:
+        """At most so many of the repositories; those beyond are told of as some the hub has."""
+        is_all = self.is_all and len(self.models) <= most
+        return msgspec.structs.replace(self, models=self.models[:most], is_all=is_all)
+
+    def followed_by(self, later: HubFound, sort: HubSort) -> HubFound:
+        """This, and what a search found that went on where this ended."""
+        if not self.looked_through:
+            return later
+        here = {model.repo for model in self.models}
+        models = (*self.models, *(each for each in later.models if each.repo not in here))
+        passing = {name: count + self.passing.get(name, 0) for name, count in later.passing.items()}
+        return msgspec.structs.replace(
+            later,
+            models=in_order(models, sort),
+            looked_through=self.looked_through + later.looked_through,
+            passing=passing,
+            architectures=tuple(dict.fromkeys(self.architectures + later.architectures)),
+            quantisations=tuple(dict.fromkeys(self.quantisations + later.quantisations)),
+            emptied_by=()
+            if models
+            else tuple(name for name, count in passing.items() if not count),
+        )
+
+
+def in_order(models: Sequence[HubModel], sort: HubSort) -> tuple[HubModel, ...]:
+    """By size where that is asked for, those that do not tell it last; else as they are."""
+    if sort is HubSort.SMALLEST:
+        return tuple(sorted(models, key=lambda each: each.parameters or float("inf")))
+    if sort is HubSort.LARGEST:
+        return tuple(sorted(models, key=lambda each: -each.parameters))
+    return tuple(models)
 
 
 def _is_quantisation(held: str, wanted: str) -> bool:

@@ -50,8 +50,7 @@ def answer(question: Question, hub: Hub, tell: Tell) -> None:
     try:
         match question:
             case SearchHub():
-                for found in hub.look(question.words, question.sort, question.filters):
-                    tell(ModelsFound(found))
+                _search(question, hub, tell)
             case OpenRepository():
                 tell(RepositoryOpened(hub.repository(question.repo)))
             case JudgeModels():
@@ -69,6 +68,12 @@ def answer(question: Question, hub: Hub, tell: Tell) -> None:
         tell(HubFailed(error.kind, str(error), error.wait_s))
     except GgufError as error:
         tell(HubFailed(HubFault.DAMAGED, str(error)))
+
+
+def _search(question: SearchHub, hub: Hub, tell: Tell) -> None:
+    wanted = question.words, question.sort, question.filters
+    for found in hub.look(*wanted, after=question.after):
+        tell(ModelsFound(found))
 
 
 def _download(question: DownloadFiles, hub: Hub, tell: Tell) -> tuple[str, ...]:

@@ -25,11 +25,19 @@ class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
 
 class SearchHub(_Message, frozen=True, tag="search"):
-    """Repositories whose name has ``words`` in it and that pass ``filters``."""
+    """Repositories whose name has ``words`` in it and that pass ``filters``.
+
+    Attributes:
+        words: May be empty.
+        sort: What stands first.
+        filters: What passes.
+        after: Where an earlier search of the same ended; empty for the beginning.
+    """
 
     words: str
     sort: HubSort = HubSort.DOWNLOADS
     filters: HubFilters = HubFilters()
+    after: tuple[tuple[str, str], ...] = ()
 
 
 class OpenRepository(_Message, frozen=True, tag="open"):
@@ -76,7 +84,7 @@ Question: TypeAlias = SearchHub | OpenRepository | JudgeModels | DownloadFiles |
 
 
 class ModelsFound(_Message, frozen=True, tag="found"):
-    """What a search has found up to now; told again with each page."""
+    """What a search has found up to now since its beginning; told again with each page."""
 
     found: HubFound
 

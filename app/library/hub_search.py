@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from app.library.hub_filters import HubFilter, HubFilters, HubFound
+from app.library.hub_filters import HubFilter, HubFilters, HubFound, in_order
 from app.library.hub_shapes import HubModel, HubSort
 
 MOST_FOUND = 100
@@ -53,11 +53,19 @@ class HubSearch:
         words: That names have in them; may be empty.
         sort: What stands first.
         filters: What passes.
-        most: How many are wanted, 1 to 1,000.
+        most: As soon as so many passed no more pages are asked for, 1 to 1,000.
+        after: Where an earlier search ended (``HubFound.next``); empty for the beginning.
     """
 
     def __init__(
-        self, ask: AskPage, words: str, sort: HubSort, filters: HubFilters, most: int = MOST_FOUND
+        self,
+        ask: AskPage,
+        words: str,
+        sort: HubSort,
+        filters: HubFilters,
+        *,
+        most: int = MOST_FOUND,
+        after: Query = (),
     ) -> None:
         """Ask nothing yet."""
         self._ask = ask
@@ -65,6 +73,7 @@ class HubSearch:
         self._sort = sort
         self._filters = filters
         self._most = most
+        self._after = after
         self._active = filters.active
         self._seen: set[str] = set()
         self._found: list[HubModel] = []
@@ -78,7 +87,8 @@ class HubSearch:
         Raises:
             HubError: In a sentence; what was told before stays true.
         """
-        query = self._first_query(self._filters, _PAGE if self._active else min(_PAGE, self._most))
+        limit = _PAGE if self._active else min(_PAGE, self._most)
+        query = self._after or self._first_query(self._filters, limit)
         for number in range(1, _MOST_PAGES + 1):
             page = self._ask(query)
             self._take(page.models)
@@ -89,7 +99,7 @@ class HubSearch:
                 or len(self._seen) >= MOST_LOOKED_THROUGH
                 or number == _MOST_PAGES
             )
-            yield self._told(is_all=not query, is_done=is_done)
+            yield self._told(query, is_done=is_done)
             if is_done:
                 return
 
@@ -113,18 +123,18 @@ class HubSearch:
             if len(passed) == len(self._active):
                 self._found.append(model)
 
-    def _told(self, *, is_all: bool, is_done: bool) -> HubFound:
-        models = _sorted(self._found[: self._most], self._sort)
+    def _told(self, rest: Query, *, is_done: bool) -> HubFound:
+        models = in_order(self._found, self._sort)
         return HubFound(
             models,
             len(self._seen),
-            # More passed on the last page than were wanted: those are left.
-            is_all=is_all and len(self._found) <= self._most,
+            is_all=not rest,
             is_done=is_done,
             passing={name: self._passing[name] for name in self._active},
             architectures=_names(self._architectures),
             quantisations=_names(self._quantisations),
             emptied_by=self._emptied_by() if is_done and not models else (),
+            next=tuple(rest),
         )
 
     def _emptied_by(self) -> tuple[HubFilter, ...]:
@@ -146,15 +156,6 @@ def _bounds(filters: HubFilters) -> str:
     if filters.max_parameters:
         parts.append(f"max:{-(-filters.max_parameters // _BILLION)}B")
     return ",".join(parts)
-
-
-def _sorted(models: Sequence[HubModel], sort: HubSort) -> tuple[HubModel, ...]:
-    """By size where that is asked for, those that do not tell it last; else as they are."""
-    if sort is HubSort.SMALLEST:
-        return tuple(sorted(models, key=lambda each: each.parameters or float("inf")))
-    if sort is HubSort.LARGEST:
-        return tuple(sorted(models, key=lambda each: -each.parameters))
-    return tuple(models)
 
 
 def _names(counts: Counter[str]) -> tuple[str, ...]:

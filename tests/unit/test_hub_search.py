@@ -54,7 +54,7 @@ def last(
     sort: HubSort = HubSort.DOWNLOADS,
     most: int = 100,
 ) -> HubFound:
-    *_, found = hub.look(words, sort, filters, most)
+    *_, found = hub.look(words, sort, filters, most=most)
     assert found.is_done
     return found
 
@@ -206,14 +206,14 @@ def test_that_it_does_not_look_for_ever(small: SmallHub, hub: Hub) -> None:
 def test_that_it_stops_when_enough_was_found(small: SmallHub, hub: Hub) -> None:
     many(small, 300, architecture="gemma3")
     found = last(hub, BY_ARCHITECTURE, most=20)
-    assert (len(found.models), found.looked_through) == (20, 100)
-    assert not found.is_all, "what passed beyond the twenty is not shown"
+    assert (len(found.models), found.looked_through) == (100, 100)
+    assert len(found.first(20).models) == 20
     assert len(small.searches) == 1
 
 
 def test_that_more_than_a_page_is_had_without_filters(small: SmallHub, hub: Hub) -> None:
     many(small, 250)
-    assert len(last(hub, NONE, most=230).models) == 230
+    assert len(hub.search("", most=230)) == 230
     found = last(hub, NONE, most=100)
     assert found_words(found, NONE, HubSort.DOWNLOADS, "") == "100 repositories; the hub has more"
     assert found_words(found, NONE, HubSort.SMALLEST, "") == (
@@ -223,6 +223,43 @@ def test_that_more_than_a_page_is_had_without_filters(small: SmallHub, hub: Hub)
     found = last(hub, wanted, most=100)
     assert found_words(found, wanted, HubSort.LARGEST, "") == (
         "100 of the 100 most downloaded looked through, by size; the hub has more"
+    )
+
+
+def test_that_those_beyond_the_first_are_told_as_more(small: SmallHub, hub: Hub) -> None:
+    many(small, 50)
+    found = last(hub, NONE)
+    assert found.is_all
+    assert found.first(50).is_all
+    assert not found.first(49).is_all
+
+
+def test_that_a_search_goes_on_where_one_ended(small: SmallHub, hub: Hub) -> None:
+    many(small, MOST_LOOKED_THROUGH + 30, parameters=2 * B)
+    put(small, "rare/one", architecture="gemma3", downloads=1, parameters=3 * B)
+    put(small, "rare/two", architecture="gemma3", downloads=0, parameters=B)
+    before = last(hub, BY_ARCHITECTURE)
+    assert (before.models, before.emptied_by) == ((), (HubFilter.ARCHITECTURE,))
+    *_, later = hub.look("", HubSort.SMALLEST, BY_ARCHITECTURE, after=before.next)
+    both = before.followed_by(later, HubSort.SMALLEST)
+    assert (both.looked_through, both.is_all, both.next) == (MOST_LOOKED_THROUGH + 32, True, ())
+    assert both.emptied_by == ()
+    assert repos(both) == ["rare/two", "rare/one"]
+    assert both.architectures == ("qwen2", "gemma3")
+    assert both.passing == {HubFilter.ARCHITECTURE: 2}
+    again = both.followed_by(later, HubSort.LARGEST)
+    assert repos(again) == ["rare/one", "rare/two"], "what is told twice is shown once"
+
+
+def test_that_nothing_after_nothing_still_says_which_filter_left_nothing(
+    small: SmallHub, hub: Hub
+) -> None:
+    many(small, MOST_LOOKED_THROUGH + 30)
+    before = last(hub, BY_ARCHITECTURE)
+    *_, later = hub.look("", HubSort.DOWNLOADS, BY_ARCHITECTURE, after=before.next)
+    both = before.followed_by(later, HubSort.DOWNLOADS)
+    assert found_words(both, BY_ARCHITECTURE, HubSort.DOWNLOADS, "") == (
+        "Of 1,030 repositories looked through none is of the architecture gemma3. There are: qwen2."
     )
 
 
@@ -254,7 +291,7 @@ def test_that_what_was_found_before_a_fault_was_told(small: SmallHub, hub: Hub) 
         return True
 
     small.fault = busy_later
-    steps = hub.look("", HubSort.DOWNLOADS, BY_ARCHITECTURE, 120)
+    steps = hub.look("", HubSort.DOWNLOADS, BY_ARCHITECTURE, most=120)
     told = next(steps)
     assert (len(told.models), told.is_done) == (100, False)
     with pytest.raises(HubError, match="7 s"):

@@ -123,3 +123,15 @@ def test_that_what_was_chosen_stays_chosen_where_it_stands_now(
     assert [item.row() for item in finder.hits.selectedItems()] == [2, 2, 2]
     finder.show_hits([three, one], "2")
     assert not finder.hits.selectedItems()
+
+
+def test_that_more_is_offered_where_there_is_more(finder: HubFinder, qtbot: QtBot) -> None:
+    finder.show_hits([HubHit("a/one", "", "1")], "1 repository; the hub has more", can_go_on=True)
+    with qtbot.waitSignal(finder.more_wanted, timeout=100):
+        QTest.mouseClick(finder.more, LEFT)
+    finder.set_status("Asking the hub …")
+    assert not finder.more.isVisible()
+    finder.show_hits([], "None of 1,000.", can_go_on=True)
+    assert finder.more.isVisible()
+    finder.show_fault("The hub does not answer.")
+    assert not finder.more.isVisible()

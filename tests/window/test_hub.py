@@ -128,3 +128,34 @@ def test_that_filters_change_what_is_found_and_the_choice_in_it(
     QTest.mouseClick(finder.filters.clear, LEFT)
     qtbot.waitUntil(lambda: finder.hits.rowCount() == 2, timeout=PATIENCE_MS)
     assert finder.status() == "2 repositories; these are all"
+
+
+def test_that_more_is_looked_for_where_a_search_ended(
+    small: SmallHub, open_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    for number in range(130):
+        small.repositories[f"many/{number}"] = Repository({"m-Q4_0.gguf": b""}, downloads=1)
+    window = open_window()
+    window.actions_of_window.run("model.hub")
+    view = window.engine_wiring.picker.hub.view
+    assert view is not None
+    finder = view.finder
+    qtbot.waitUntil(lambda: finder.hits.rowCount() == 100, timeout=PATIENCE_MS)
+    assert finder.status() == "100 repositories; the hub has more"
+
+    def is_busy(handler: object) -> bool:
+        handler.say(429, b"{}", Retry_After="7")  # type: ignore[attr-defined]
+        return True
+
+    small.fault = is_busy
+    QTest.mouseClick(finder.more, LEFT)
+    qtbot.waitUntil(lambda: "in 7 s" in finder.status(), timeout=PATIENCE_MS)
+    assert finder.hits.rowCount() == 100, "what was found is not lost"
+    small.fault = lambda _: False
+    QTest.mouseClick(finder.more, LEFT)
+    qtbot.waitUntil(lambda: finder.hits.rowCount() == 131, timeout=PATIENCE_MS)
+    assert finder.status() == "131 repositories; these are all"
+    assert not finder.more.isVisible()
+    finder.search.setText("nobody has this")
+    QTest.keyClick(finder.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: finder.status().startswith("Nothing with"), timeout=PATIENCE_MS)
