@@ -11,7 +11,7 @@ class HubDraftRow:
 
     Attributes:
         repo: ``owner/name``.
-        file: Its quantisation, or its file's name.
+        quantisation: Of its file; where that tells none, its name.
         kind: What it drafts as; a dash while nobody knows.
         parameters: As a text.
         size: Of its files, as a text.
@@ -22,7 +22,7 @@ class HubDraftRow:
     """
 
     repo: str
-    file: str
+    quantisation: str
     kind: str
     parameters: str
     size: str

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX
 from widgets.download_strip import DownloadStrip
@@ -17,7 +25,15 @@ from widgets.theme import set_role
 
 _WIDTH_CHARS, _HEIGHT_LINES = 128, 34
 _SCREEN_SHARE = 0.9
-_HEADS = ("Repository", "File", "Drafts as", "Parameters", "Size", "Of the model", "Verdict")
+_HEADS = (
+    "Repository",
+    "Quantisation",
+    "Drafts as",
+    "Parameters",
+    "Size",
+    "Of the model",
+    "Verdict",
+)
 _ABOUT = (
     "Relatives of the model on the hub, smaller than it, and heads that were made for it. Of each "
     "only the header is read, some MB, and its vocabulary compared with the model's as llama.cpp "
@@ -49,9 +65,13 @@ class HubDraftsView(QDialog):
         self._title = wrapped_label("heading")
         self._about = wrapped_label("hint")
         self._about.setText(_ABOUT)
-        self.table = new_table(_HEADS, "Models that might draft", stretched=(0, 1))
+        self.table = new_table(_HEADS, "Models that might draft", stretched=(0,))
         self._said = wrapped_label("hint")
         self._status = wrapped_label("hint")
+        self._empty = QLabel(self)
+        self._empty.setWordWrap(True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._pages = QStackedWidget(self)
         self.again = _button("Look again", self)
         self.stop = _button("Stop", self)
         self.open_repo = _button("Open its repository", self)
@@ -65,7 +85,7 @@ class HubDraftsView(QDialog):
         self._lay_out()
         self._connect()
         self.set_searching(is_searching=False)
-        self._show_chosen()
+        self.show_rows(())
         metrics = self.fontMetrics()
         wanted = metrics.horizontalAdvance("0") * _WIDTH_CHARS, metrics.height() * _HEIGHT_LINES
         most = self.screen().availableSize() * _SCREEN_SHARE
@@ -80,9 +100,12 @@ class HubDraftsView(QDialog):
     def show_rows(self, rows: Sequence[HubDraftRow]) -> None:
         """Show what was found so far; the row looked at stays so."""
         self._rows = tuple(rows)
-        fill(self.table, [(_texts(row), row.sentence) for row in rows])
+        fill(self.table, [(_texts(row), _said(row)) for row in rows])
         if rows and self.chosen() is None:
             self.table.selectRow(0)
+        self._pages.setCurrentIndex(0 if rows else 1)
+        # Said once: in the middle while there is nothing else, below the rows then.
+        self._status.setVisible(bool(rows))
         self._show_chosen()
 
     def set_searching(self, *, is_searching: bool) -> None:
@@ -91,9 +114,10 @@ class HubDraftsView(QDialog):
         self.again.setVisible(not is_searching)
 
     def set_status(self, words: str, *, is_problem: bool = False) -> None:
-        """Say how far the search is, or why it ended."""
-        self._status.setText(words)
-        set_role(self._status, "hint-warning" if is_problem else "hint")
+        """Say how far the search is, or why it ended: below the rows, or in their place."""
+        for label, plain in ((self._status, "hint"), (self._empty, "muted")):
+            label.setText(words)
+            set_role(label, "hint-warning" if is_problem else plain)
 
     def status(self) -> str:
         """What is said of the search."""
@@ -115,11 +139,14 @@ class HubDraftsView(QDialog):
         panel, column = new_panel()
         column.addWidget(self._title)
         column.addWidget(self._about)
-        column.addWidget(self.table, 1)
+        self._pages.addWidget(self.table)
+        self._pages.addWidget(self._empty)
+        column.addWidget(self._pages, 1)
         column.addWidget(self._said)
         buttons = QHBoxLayout()
         buttons.setSpacing(PANEL_GAP_PX)
         buttons.addWidget(self._status, 1)
+        buttons.addStretch()
         for button in (self.stop, self.again, self.open_repo, self.download):
             buttons.addWidget(button)
         column.addLayout(buttons)
@@ -127,7 +154,7 @@ class HubDraftsView(QDialog):
         foot.setSpacing(PANEL_GAP_PX)
         foot.addWidget(self.strip, 1)
         foot.addStretch()
-        foot.addWidget(self._close)
+        foot.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(PANEL_PADDING_PX,) * 4)
         layout.setSpacing(PANEL_GAP_PX)
@@ -146,7 +173,7 @@ class HubDraftsView(QDialog):
     def _show_chosen(self) -> None:
         chosen = self.chosen()
         row = None if chosen is None else self._rows[chosen]
-        self._said.setText(row.sentence if row is not None else "")
+        self._said.setText(_said(row) if row is not None else "")
         self.open_repo.setEnabled(row is not None)
         self.download.setEnabled(row is not None and row.can_download)
 
@@ -162,7 +189,12 @@ class HubDraftsView(QDialog):
 
 
 def _texts(row: HubDraftRow) -> tuple[str, ...]:
-    return (row.repo, row.file, row.kind, row.parameters, row.size, row.share, row.verdict)
+    return (row.repo, row.quantisation, row.kind, row.parameters, row.size, row.share, row.verdict)
+
+
+def _said(row: HubDraftRow) -> str:
+    # With its whole name: the table shortens it where there is little room.
+    return f"{row.repo}: {row.sentence}"
 
 
 def _button(word: str, parent: QWidget) -> QPushButton:

@@ -66,7 +66,7 @@ def _lines(drafts: tuple[LocalDraft, ...], own_layers: int) -> list[str]:
         parts = [
             draft.name, draft.kind, count_text(draft.parameters), bytes_text(draft.size_bytes),
             f"{percent_text(draft.share)} of the model",
-            verdict_words(draft.kind, draft.why_not),
+            verdict_words(draft.kind, draft.share, draft.why_not),
         ]  # fmt: skip
         lines.append(" · ".join(parts))
         lines.append(f"    {verdict_sentence(draft.kind, draft.share, draft.why_not)}")

@@ -6,16 +6,16 @@ from app.library.draft_ranking import USEFUL_SHARE
 from engine_bridge.draft_kind import GUESSES, PLAIN
 from engine_bridge.settings.spec_kinds import EXPORT_ONLY_KINDS, WHY_EXPORT_ONLY
 
-CAN, CAN_ELSEWHERE, CANNOT, UNKNOWN = (
-    "can draft", "can draft, command line only", "cannot draft", "not checked",
-)  # fmt: skip
+CAN, LARGE = "can draft", "can draft, rarely pays"
+CAN_ELSEWHERE, CANNOT, UNKNOWN = "command line only", "cannot draft", "not checked"
 
 
-def verdict_words(kind: str, why_not: str, problem: str = "") -> str:
-    """The verdict in two or three words.
+def verdict_words(kind: str, share: float, why_not: str, problem: str = "") -> str:
+    """The verdict in a few words.
 
     Args:
         kind: What it drafts as.
+        share: Its size by that of the model it would draft for; 0 where that is not known.
         why_not: Why it cannot; empty where it can.
         problem: Why it could not be checked; empty where it was.
     """
@@ -23,7 +23,9 @@ def verdict_words(kind: str, why_not: str, problem: str = "") -> str:
         return UNKNOWN
     if why_not:
         return CANNOT
-    return CAN_ELSEWHERE if kind in EXPORT_ONLY_KINDS else CAN
+    if kind in EXPORT_ONLY_KINDS:
+        return CAN_ELSEWHERE
+    return LARGE if _is_large(kind, share) else CAN
 
 
 def verdict_sentence(kind: str, share: float, why_not: str, problem: str = "") -> str:
@@ -45,12 +47,16 @@ def verdict_sentence(kind: str, share: float, why_not: str, problem: str = "") -
     if kind == GUESSES:
         return "Its layers were trained to guess ahead for a model like this one."
     said = "It has the vocabulary of the model, so it can draft for it."
-    if kind == PLAIN and share > USEFUL_SHARE:
+    if _is_large(kind, share):
         said += (
             f" It is {percent_text(share)} of the model's size: a guess reads that much of what a "
             "token of the model reads, which rarely pays."
         )
     return said
+
+
+def _is_large(kind: str, share: float) -> bool:
+    return kind == PLAIN and share > USEFUL_SHARE
 
 
 def percent_text(share: float) -> str:

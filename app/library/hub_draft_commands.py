@@ -64,7 +64,7 @@ def _lines(draft: HubDraft) -> list[str]:
     parts.append(count_text(draft.parameters) if draft.parameters else "")
     if size:
         parts += [bytes_text(size), f"{percent_text(draft.share)} of the model"]
-    parts.append(verdict_words(draft.kind, draft.why_not, draft.problem))
+    parts.append(verdict_words(draft.kind, draft.share, draft.why_not, draft.problem))
     sentence = verdict_sentence(draft.kind, draft.share, draft.why_not, draft.problem)
     lines = [" · ".join(filter(None, parts)), f"    {sentence}"]
     if draft.can_draft:

@@ -16,6 +16,7 @@ from app.library.draft_verdicts import (
     CAN,
     CAN_ELSEWHERE,
     CANNOT,
+    LARGE,
     UNKNOWN,
     verdict_sentence,
     verdict_words,
@@ -117,7 +118,7 @@ def test_that_a_folder_that_is_not_there_is_told(folder: Path, tmp_path: Path) -
     ("told", "verdict", "said"),
     [
         (("draft-simple", 0.1, ""), CAN, "It has the vocabulary"),
-        (("draft-simple", 0.63, ""), CAN, "63\u202f% of the model's size"),
+        (("draft-simple", 0.63, ""), LARGE, "63\u202f% of the model's size"),
         (("draft-mtp", 0.63, ""), CAN, "guess ahead"),
         (("draft-eagle3", 0.1, ""), CAN_ELSEWHERE, "does not run here: its draft model"),
         (("draft-simple", 0.1, "It cannot."), CANNOT, "It cannot."),
@@ -127,6 +128,5 @@ def test_that_a_folder_that_is_not_there_is_told(folder: Path, tmp_path: Path) -
 def test_that_a_verdict_has_words_and_a_sentence(
     told: tuple[str, float, str] | tuple[str, float, str, str], verdict: str, said: str
 ) -> None:
-    kind, _, *reasons = told
-    assert verdict_words(kind, *reasons) == verdict
+    assert verdict_words(*told) == verdict
     assert said in verdict_sentence(*told)
