@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
@@ -236,15 +234,12 @@ class ImportView(QDialog):
         self.meaning.model_confirmed.connect(self.model_confirmed)
         self.fill_button.toggled.connect(self.fill_toggled)
         self.close_button.clicked.connect(self.reject)
-        self.use_button.clicked.connect(partial(self._on_use_clicked, False))
-        self.load_button.clicked.connect(partial(self._on_use_clicked, True))
+        self.use_button.clicked.connect(self.use)
+        self.load_button.clicked.connect(lambda: self.use(loads=True))
         self._settle.timeout.connect(self._ask)
         self._patience.timeout.connect(lambda: self.say(_READING))
         for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             QShortcut(QKeySequence(Qt.Modifier.CTRL | key), self, self.use)
-
-    def _on_use_clicked(self, loads: bool, _: bool) -> None:
-        self.use(loads=loads)
 
     def _ask(self) -> None:
         """Have the text read as it stands now."""

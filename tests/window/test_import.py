@@ -86,7 +86,7 @@ def test_that_settings_are_taken_in_one_step_and_said(
     session = window.desk.session
     before = session.wanted
     view = pasted(window, qtbot)
-    view.use()
+    QTest.mouseClick(view.use_button, Qt.MouseButton.LeftButton)
     assert importing(window).view is None
     wanted = session.wanted
     assert (wanted.slots, wanted.ctx_per_slot_tok) == (2, 8192)
@@ -256,7 +256,7 @@ def test_that_the_model_a_person_chose_is_loaded_with_the_settings(
     assert not view.load_button.isEnabled()
     importing(window).resolve_model(0, str(tiny_chat_path))
     qtbot.waitUntil(view.load_button.isEnabled, timeout=PATIENCE_MS)
-    view.use(loads=True)
+    QTest.mouseClick(view.load_button, Qt.MouseButton.LeftButton)
     session = window.desk.session
     qtbot.waitUntil(lambda: session.applied is not None, timeout=PATIENCE_MS)
     assert session.applied is not None
