@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -20,6 +21,7 @@ from app.save_dialog import documents_folder, save_dialog
 from app.storage.folders import own_folders
 from app.storage.last_store import LastStore
 from app.storage.profile_store import ProfileStore
+from engine_bridge.engine_state import EngineState
 from engine_bridge.settings.rules import errors_of
 from engine_bridge.settings.table import BY_KEY
 from widgets.profile_name_dialog import ProfileNameDialog
@@ -29,6 +31,7 @@ from widgets.profiles_view import ProfilesView
 
 _FILES = "Profiles of TuneDeck (*.json)"
 _OTHERWISE = "profile"
+DEAD = "The engine has ended. What you switch to waits for Apply once the engine is started again."
 
 
 class ProfilesWiring(QObject):
@@ -174,6 +177,7 @@ class ProfilesWiring(QObject):
         keeper.deleted.connect(self._on_deleted)
         self.use.changed.connect(self._show_use)
         session.applied_changed.connect(lambda _: self._show_rows_of_view())
+        self._desk.client.state_changed.connect(lambda _: self._show_rows_of_view())
 
     def _make_view(self) -> ProfilesView:
         view = ProfilesView(self._menu.window())
@@ -259,7 +263,10 @@ class ProfilesWiring(QObject):
         applied = self._session.applied
         running = applied.config if applied is not None else None
         seconds = self._session.measured_seconds
-        self.view.show_sheet(sheet_of(listed, other, self._session.wanted, running, seconds))
+        sheet = sheet_of(listed, other, self._session.wanted, running, seconds)
+        if other is None and self._desk.client.state is EngineState.DEAD:
+            sheet = replace(sheet, total=DEAD)
+        self.view.show_sheet(sheet)
 
     def _on_palette_changed(self, _: object) -> None:
         if self.view is not None:

@@ -29,6 +29,7 @@ from app.last_folder import PROGRAMS
 from app.try_request import Order, TryRequest
 from app.try_sheets import try_sheet
 from app.try_words import NO_PROGRAM, WAYS_TO_GET, memory_offer, work_choices, works_for
+from engine_bridge.engine_state import EngineState
 from engine_bridge.memory_plan import MemoryPlan
 from engine_bridge.metrics.snapshot import MemorySnapshot
 from resources.tokens import STEP_PX
@@ -41,6 +42,7 @@ _LOG_MS = 100
 _ORDERS = (Order.TURNS, Order.AFTER, Order.ALONE)
 _CHOOSE = "Choose the program first."
 _NO_MODEL = "No model is loaded. Choose one first."
+_DEAD = "The engine has ended, so there is nothing to stand beside. Start it again first."
 _BUSY = "An experiment is under way. Cancel it first, or wait for its end."
 _CHANGING = "The engine is being changed; wait until that is done."
 _LOOKING = "Looking for the program…"
@@ -122,16 +124,8 @@ class TryWiring(QObject):
 
     def why_not(self) -> str:
         """Why no trial can begin now; empty where one can."""
-        session = self._desk.session
-        if self._experiments.run.is_under_way:
-            return _BUSY
-        if session.applied is None or not session.wanted.model_path:
-            return _NO_MODEL
-        if session.work:
-            return _CHANGING
-        refusals = self._command.refusals()
-        if refusals:
-            return refusals[0]
+        if why := self._why_no_engine() or next(iter(self._command.refusals()), ""):
+            return why
         if self._program is None:
             return _WAIT if self._is_looking else _CHOOSE
         return "" if self._works else _NO_WORK
@@ -248,6 +242,16 @@ class TryWiring(QObject):
         applied = session.applied
         is_running = applied is not None and applied.config == session.wanted
         return applied.memory if applied is not None and is_running else None
+
+    def _why_no_engine(self) -> str:
+        session = self._desk.session
+        if self._experiments.run.is_under_way:
+            return _BUSY
+        if self._desk.client.state is EngineState.DEAD:
+            return _DEAD
+        if session.applied is None or not session.wanted.model_path:
+            return _NO_MODEL
+        return _CHANGING if session.work else ""
 
     def _refresh_works(self) -> None:
         """Looking at every conversation of every work takes some milliseconds: once a context."""

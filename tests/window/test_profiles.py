@@ -9,10 +9,12 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.profiles import DEFAULTS_ID, Profile
+from app.profiles import DEFAULTS_ID, LAST, ModelScope, Profile
 from app.storage.folders import own_folders
+from app.storage.last_store import LastStore
 from app.storage.profile_store import ProfileStore
 from app.window import Window
+from engine_bridge.gguf_file import read_model_facts
 from tests.widgets.finding import child
 from tests.window.conftest import PATIENCE_MS
 from widgets.profile_name_dialog import ProfileNameDialog
@@ -171,3 +173,45 @@ def test_that_a_folder_that_takes_nothing_is_said_and_nothing_is_lost(
     qtbot.waitUntil(lambda: "move it away" in window.toast.text(), timeout=PATIENCE_MS)
     assert window.desk.session.wanted.slots == 8
     assert window.tune.profiles.button.text() == "Profiles"
+
+
+@pytest.mark.engine
+def test_that_what_ran_last_with_a_model_comes_back_with_one_click(
+    open_window: Callable[..., Window], qtbot: QtBot, tiny_chat_path: Path
+) -> None:
+    scope = ModelScope.of(read_model_facts(str(tiny_chat_path)))
+    ran = {"slots": 2, "ctx_per_slot_tok": 1024, "top_k": 7, "threads": 1}
+    store = LastStore.beside(own_folders().profiles)
+    store.write(Profile(LAST, ran, scope, 1.0), scope)
+    window = open_window()
+    window.engine_wiring.load(str(tiny_chat_path))
+    qtbot.waitUntil(lambda: any(LAST in text for text in rows(window)), timeout=PATIENCE_MS)
+    entry = next(a for a in window.tune.profiles.menu.actions() if a.text().startswith(LAST))
+    entry.trigger()
+    session = window.desk.session
+    qtbot.waitUntil(
+        lambda: session.applied is not None and session.applied.config.slots == 2,
+        timeout=PATIENCE_MS,
+    )
+    assert session.wanted.top_k == 7
+    assert window.tune.profiles.button.text() == LAST
+    assert window.tune.profiles.save_button.text() != "Save", "it is nobody's to be changed"
+    window.tune_wiring.profiles.last._on_settled_timeout()  # 30 s later
+    qtbot.waitUntil(lambda: settings_of(store, scope) == ran, timeout=PATIENCE_MS)
+    session.commit("top_k", 9)
+    qtbot.waitUntil(
+        lambda: session.applied is not None and session.applied.config.top_k == 9,
+        timeout=PATIENCE_MS,
+    )
+    window.tune_wiring.profiles.last._on_settled_timeout()
+    qtbot.waitUntil(lambda: settings_of(store, scope) == ran | {"top_k": 9}, timeout=PATIENCE_MS)
+
+
+def rows(window: Window) -> list[str]:
+    window.tune.profiles.menu.aboutToShow.emit()
+    return texts(window)
+
+
+def settings_of(store: LastStore, scope: ModelScope) -> dict[str, object]:
+    found = store.read(scope)
+    return {} if found is None else dict(found.settings)
