@@ -9,13 +9,17 @@ import re
 from collections.abc import Mapping
 
 from app.importing.call import Call, home_problems, once
+from app.importing.cluster_maps import Maps, taken_over, value_from
+from app.importing.compose_services import extended, models_of
 from app.importing.docker_run_reader import Container, add_variable, mounts_of, ports_of
 from app.importing.invocation import Invocation
-from app.importing.posix_reader import read_words
-from app.importing.unwrapping import of_container
-from app.importing.yaml_text import Node, mappings_in, texts_of
+from app.importing.posix_words import read_words
+from app.importing.unwrapping import of_container, unwrapped
+from app.importing.yaml_text import Folded, Node, doubled_in, mappings_in, texts_of
 
-_MARKS = frozenset({"image", "command", "args", "entrypoint", "environment", "env", "envFrom"})
+_MARKS = frozenset(
+    {"image", "command", "args", "entrypoint", "environment", "env", "envFrom", "extends"}
+)
 _OF_KUBERNETES = frozenset({"args", "env", "envFrom", "volumeMounts", "imagePullPolicy"})
 # Blocks whose values are services by names, and lists that containers stand in.
 _SERVICES = "services"
@@ -27,19 +31,58 @@ _CONTAINERS = frozenset({"containers", "initContainers"})
 _PUT_IN = re.compile(r"\$(?:(\$)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}\n]*))?\}|([A-Za-z_]\w*))")
 _OF_CLUSTER = re.compile(r"\$(\$?)\(([A-Za-z_][\w.-]*)\)")
 _SHOWN_CHARACTERS = 60
+_MARK = re.compile(r"\\[ \t]*\n|\\[ \t]+(?=\S)")
+_FLAG_ITEM = re.compile(r"--?[A-Za-z][\w-]*\s+\S")
+_NO_MARK = (
+    "broken_continuation: a backslash continues no line in a command of compose: it makes a blank "
+    "or a line feed a part of the program's next word; it is left out here"
+)
 
 
-def containers_in(document: Node) -> tuple[Invocation, ...]:
-    """What the containers that ``document`` describes start, in its order."""
+def containers_in(document: Node, maps: Maps | None = None) -> tuple[Invocation, ...]:
+    """What the containers that ``document`` describes start, in its order.
+
+    Args:
+        document: A file, or a part of one.
+        maps: The ConfigMaps of the text.
+    """
     found: list[Invocation] = []
     seen: set[int] = set()
     volumes = _host_paths(document)
+    services = document.get(_SERVICES) if isinstance(document, dict) else None
+    siblings = services if isinstance(services, dict) else document
+    for name, words in models_of(document):
+        found += unwrapped(Call(words, title=name), "compose")
     for path, mapping in mappings_in(document):
         if id(mapping) in seen or not _is_container(path, mapping):
             continue
         seen.add(id(mapping))
-        found += _read(mapping, _title(path, mapping), volumes)
+        container = _Described(mapping, siblings if isinstance(siblings, dict) else {}, maps or {})
+        found += _read(container, _title(path, mapping), volumes)
     return tuple(found)
+
+
+class _Described:
+    """A container as the text describes it, with what it takes over from elsewhere.
+
+    Attributes:
+        mapping: What is said of it.
+        maps: The ConfigMaps of the text.
+        problems: ``code: sentence``.
+        notes: Sentences.
+    """
+
+    def __init__(
+        self, mapping: Mapping[str, Node], siblings: Mapping[str, Node], maps: Maps
+    ) -> None:
+        self.problems = [
+            f"broken_file: {key} stands more than once in one place; compose and kubectl refuse "
+            "such a file, and the last one was read"
+            for key in doubled_in(mapping)
+        ]
+        self.notes: list[str] = []
+        self.mapping = extended(mapping, siblings, self.notes)
+        self.maps = maps
 
 
 def _is_container(path: tuple[str, ...], mapping: Mapping[str, Node]) -> bool:
@@ -68,11 +111,11 @@ def _title(path: tuple[str, ...], mapping: Mapping[str, Node]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _read(mapping: Mapping[str, Node], title: str, volumes: Mapping[str, str]) -> list[Invocation]:
+def _read(described: _Described, title: str, volumes: Mapping[str, str]) -> list[Invocation]:
+    mapping, problems, notes = described.mapping, described.problems, described.notes
     is_cluster = not _OF_KUBERNETES.isdisjoint(mapping)
-    problems: list[str] = []
     container = Container()
-    _take_variables(mapping, container)
+    _take_variables(described, container)
     known = _Known(container.env, problems, is_cluster=is_cluster)
     container.env = {name: known.put_in(value) for name, value in container.env.items()}
     image = mapping.get("image")
@@ -89,15 +132,21 @@ def _read(mapping: Mapping[str, Node], title: str, volumes: Mapping[str, str]) -
     problems += home_problems(container.words)
     _take_places(mapping, container, known, volumes)
     kind = "kubernetes" if is_cluster else "compose"
-    notes = ["A folder to work in is set: relative paths are inside of it."] * bool(
-        mapping.get("working_dir") or mapping.get("workingDir")
-    )
-    call = Call((), title=title, problems=once(problems), notes=tuple(notes))
+    folder = mapping.get("working_dir") or mapping.get("workingDir")
+    if isinstance(folder, str) and folder:
+        container.folder = folder
+        notes.append("A folder to work in is set: relative paths are inside of it.")
+    call = Call((), title=title, problems=once(problems), notes=once(notes))
     return list(of_container(container, call, kind))
 
 
-def _take_variables(mapping: Mapping[str, Node], container: Container) -> None:
+def _take_variables(described: _Described, container: Container) -> None:
     """``environment`` as a mapping or a list, ``env`` as a list of names and values."""
+    mapping = described.mapping
+    if mapping.get("envFrom"):
+        env, missing = taken_over(mapping["envFrom"], described.maps)
+        container.env |= env
+        container.env_files += missing
     for key in ("environment", "env"):
         node = mapping.get(key)
         if isinstance(node, dict):
@@ -106,22 +155,26 @@ def _take_variables(mapping: Mapping[str, Node], container: Container) -> None:
             if isinstance(item, str):
                 add_variable(item, container.env, container.asked)
             elif isinstance(item, dict):
-                _take_pair(item, container)
+                _take_pair(item, container, described)
     files = mapping.get("env_file")
     container.env_files += texts_of(files)
     for item in files if isinstance(files, list) else []:
         if isinstance(item, dict):
             container.env_files += texts_of(item.get("path"))
-    if mapping.get("envFrom"):
-        container.env_files.append("envFrom")
 
 
-def _take_pair(item: Mapping[str, Node], container: Container) -> None:
+def _take_pair(item: Mapping[str, Node], container: Container, described: _Described) -> None:
     name, value = item.get("name"), item.get("value")
     if isinstance(name, str) and isinstance(value, str):
         container.env[name] = value
     elif isinstance(name, str) and "valueFrom" in item:
-        container.asked.append(name)
+        known, place = value_from(item["valueFrom"], described.maps)
+        if known is not None:
+            container.env[name] = known
+        else:
+            described.problems.append(
+                f"unresolved_variable: {name} comes from {place}; its value is not in this text"
+            )
 
 
 def _take_places(
@@ -182,24 +235,27 @@ class _Known:
             return ()
         if isinstance(node, list):
             return self._of_list([self.put_in(text) for text in texts_of(node)])
+        text = "\n".join(node.lines) if isinstance(node, Folded) else node
+        dropped = ("unresolved_variable", "broken_continuation")
+        if _MARK.search(text):
+            self._problems.append(_NO_MARK)
         # What could not be put in must not be taken for a variable of the shell again.
-        call = read_words(self.put_in(node))
-        self._problems += [
-            each for each in call.problems if not each.startswith("unresolved_variable")
-        ]
+        call = read_words(self.put_in(text), no_comments="compose")
+        self._problems += [each for each in call.problems if not each.startswith(dropped)]
         return call.words
 
     def _of_list(self, words: list[str]) -> tuple[str, ...]:
         """A list; an item with a flag and its value in one is two words that were meant."""
         found: list[str] = []
         for word in words:
-            parted = re.fullmatch(r"(--?[A-Za-z][\w-]*)[ \t]+([^\s-]\S*|-\d[\d.]*)", word)
-            if parted:
+            parted = read_words(word).words if _FLAG_ITEM.match(word) else ()
+            if len(parted) > 1:
+                shown = " ".join(word.split())[:_SHOWN_CHARACTERS]
                 self._problems.append(
-                    f"shell_quoting: “{word[:_SHOWN_CHARACTERS]}” is one item, so one word to the "
-                    "program; it is read as the two that were meant"
+                    f"shell_quoting: “{shown}” is one item, so one word to the program; it is "
+                    f"read as the {len(parted)} that were meant"
                 )
-                found += parted.groups()
+                found += parted
             else:
                 found.append(word)
         return tuple(found)
@@ -218,7 +274,9 @@ class _Known:
             return str(default)
         if operator in {":+", "+"}:
             return ""
-        return self._unresolved(match.group(), braced or bare)
+        # What is said where it is missing is no part of the word.
+        written = match.group() if not operator else f"${{{braced}}}"
+        return self._unresolved(written, braced or bare)
 
     def _unresolved(self, written: str, name: str = "") -> str:
         self._problems.append(

@@ -43,6 +43,7 @@ class Container:
         mounts: Folders of the host and where the container has them.
         ports: Those of the host and of the container.
         name: The container's.
+        folder: In which it starts.
     """
 
     image: str = ""
@@ -55,6 +56,7 @@ class Container:
     mounts: list[tuple[str, str]] = field(default_factory=list)
     ports: list[tuple[str, str]] = field(default_factory=list)
     name: str = ""
+    folder: str = ""
 
 
 def is_docker(words: Sequence[str]) -> bool:
@@ -65,6 +67,8 @@ def is_docker(words: Sequence[str]) -> bool:
 def read_container(words: Sequence[str]) -> Container | None:
     """The container that ``words`` run; None where they do something else."""
     rest = [word for word in words[1:4] if not word.startswith("-")]
+    if rest[:2] == ["compose", "run"]:
+        return _service(words, list(words).index("run", 1) + 1)
     if rest[:1] == ["container"]:
         rest = rest[1:]
     if rest[:1] not in (["run"], ["create"]):
@@ -81,6 +85,16 @@ def read_container(words: Sequence[str]) -> Container | None:
     return container
 
 
+def _service(words: Sequence[str], at: int) -> Container:
+    """``docker compose run SERVICE WORDS``; what the service says besides is not in the text."""
+    container = Container(has_own_program=True)
+    while at < len(words) and words[at].startswith("-"):
+        at = _take_flag(words, at, container)
+    container.name = words[at] if at < len(words) else ""
+    container.words = tuple(words[at + 1 :])
+    return container
+
+
 def read_exec(words: Sequence[str]) -> tuple[str, ...]:
     """What ``docker exec`` starts in a container that runs; empty where the words do not."""
     at, container = 1, Container()
@@ -91,6 +105,13 @@ def read_exec(words: Sequence[str]) -> tuple[str, ...]:
     while at < len(words) and words[at].startswith("-"):
         at = _take_flag(words, at, container)
     return tuple(words[at + 1 :])
+
+
+def take_flags(words: Sequence[str], container: Container) -> None:
+    """Flags of docker alone, as units of podman have them."""
+    at = 0
+    while at < len(words):
+        at = _take_flag(words, at, container) if words[at].startswith("-") else at + 1
 
 
 def _take_flag(words: Sequence[str], at: int, container: Container) -> int:
@@ -130,6 +151,8 @@ def _say(name: str, value: str, container: Container) -> None:
         container.entrypoint = value
     elif name == "--name":
         container.name = value
+    elif name == "--workdir":
+        container.folder = value
 
 
 def add_variable(text: str, env: dict[str, str], asked: list[str]) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from app.importing.call import Call, once
 from app.importing.docker_run_reader import Container
 from app.importing.invocation import Invocation
-from app.importing.posix_reader import read_script, read_words
+from app.importing.posix_reader import read_script
+from app.importing.posix_words import read_words
 from app.importing.unwrapping import of_container
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
@@ -29,6 +30,9 @@ def read_dockerfile(text: str) -> tuple[Invocation, ...]:
         if match is None:
             continue
         word, rest = match.group(1).upper(), match.group(2).strip()
+        if word == "FROM":
+            # Each stage begins anew; the last one is the image.
+            said, env = {}, {}
         if word in {"ENV", "ARG"}:
             pairs = _pairs(rest, known)
             known |= pairs
@@ -38,10 +42,18 @@ def read_dockerfile(text: str) -> tuple[Invocation, ...]:
     if not {"ENTRYPOINT", "CMD"} & set(said) and not env:
         return ()
     problems: list[str] = []
-    entry = _words(said.get("ENTRYPOINT", ""), problems)
+    entry = _words(said.get("ENTRYPOINT", ""), problems, known)
+    # A program that a shell starts gets nothing of what stands in CMD.
+    is_shell_s = bool(entry) and not said["ENTRYPOINT"].startswith("[")
+    command = () if is_shell_s else _words(said.get("CMD", ""), problems, known)
+    if is_shell_s and said.get("CMD"):
+        problems.append(
+            "broken_file: ENTRYPOINT is written without brackets, so that docker drops what CMD "
+            f"says: {said['CMD'][:80]}"
+        )
     container = Container(
         image=said.get("FROM", "").partition(" ")[0],
-        words=(*entry, *_words(said.get("CMD", ""), problems)),
+        words=(*entry, *command),
         has_own_program=bool(entry),
         env=env,
     )
@@ -62,7 +74,7 @@ def _joined(text: str) -> list[str]:
     return [*lines, " ".join(parts)]
 
 
-def _words(text: str, problems: list[str]) -> tuple[str, ...]:
+def _words(text: str, problems: list[str], known: Mapping[str, str]) -> tuple[str, ...]:
     """A list in JSON as it is; anything else as a shell would part it."""
     if text.startswith("["):
         try:
@@ -75,8 +87,8 @@ def _words(text: str, problems: list[str]) -> tuple[str, ...]:
         else:
             return tuple(word for word in words if isinstance(word, str))
         text = text.strip("[]").replace(",", " ")
-    call = read_words(text)
-    if [each.words for each in read_script(text).calls] != [call.words]:
+    call = read_words(text, known)
+    if [each.words for each in read_script(text, known).calls] != [call.words]:
         # More than one plain command is the shell's; which of them is meant is told there.
         return ("sh", "-c", text) if text else ()
     problems += call.problems

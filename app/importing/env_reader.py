@@ -6,6 +6,7 @@ Knows the format; must not know any variable.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from app.importing.call import once
 from app.importing.invocation import Invocation
@@ -13,6 +14,11 @@ from app.importing.invocation import Invocation
 _LINE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)([ \t]*)=([ \t]*)(.*)")
 _QUOTED = re.compile(r"(['\"])(.*?)\1[ \t]*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_USE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_PUT = (
+    "Variables are put into the values below them, as a shell and compose do; docker's --env-file "
+    "and systemd leave them as they are."
+)
 _HOME = "home_path: ~ in {name} is not expanded by every program; write the full path"
 
 
@@ -20,6 +26,7 @@ def read_env(text: str) -> tuple[Invocation, ...]:
     """The variables of ``text`` as the environment of a program that it does not name."""
     env: dict[str, str] = {}
     problems: list[str] = []
+    notes: list[str] = []
     for line in text.split("\n"):
         match = _LINE.match(line)
         if match is None or line.lstrip().startswith("#"):
@@ -32,7 +39,23 @@ def read_env(text: str) -> tuple[Invocation, ...]:
             )
         quoted = _QUOTED.match(rest)
         value = quoted.group(2) if quoted else _COMMENT.sub("", rest).strip()
+        if not quoted or quoted.group(1) == '"':
+            value = _put_in(value, env, notes)
         if value.startswith("~/") and quoted:
             problems.append(_HOME.format(name=name))
         env[name] = value
-    return (Invocation("env", "", env=env, problems=once(problems)),) if env else ()
+    told = (once(problems), once(notes))
+    return (Invocation("env", "", env=env, problems=told[0], notes=told[1]),) if env else ()
+
+
+def _put_in(value: str, env: Mapping[str, str], notes: list[str]) -> str:
+    """The value with variables of lines above; what is not there stays as it is written."""
+
+    def one(match: re.Match[str]) -> str:
+        name = match.group(1) or match.group(2)
+        if name not in env:
+            return match.group()
+        notes.append(_PUT)
+        return env[name]
+
+    return _USE.sub(one, value)

@@ -95,7 +95,7 @@ def _called(mapping: Mapping[str, Node]) -> list[Invocation]:
     if words is None or not texts_of(words):
         return _lines(named)
     env = named.get("env") or named.get("environment")
-    known = {k: v for k, v in env.items() if isinstance(v, str)} if isinstance(env, dict) else {}
+    known = _variables(env)
     whole = (*([program] if isinstance(program, str) else []), *texts_of(words))
     return list(unwrapped(Call(tuple(whole), known), "json"))
 
@@ -109,6 +109,20 @@ def _lines(named: Mapping[str, Node]) -> list[Invocation]:
     title = next((named[key] for key in _TITLES if isinstance(named.get(key), str)), "")
     script = {"posix": read_posix, "cmd": read_cmd, "powershell": read_powershell}[shell_of(line)]
     return [replace(each, title=each.title or str(title)) for each in all_of(script(line), "json")]
+
+
+def _variables(node: Node | None) -> dict[str, str]:
+    """Variables as a mapping, as pairs of names and values, or as texts with a sign between."""
+    if isinstance(node, dict):
+        return {name: value for name, value in node.items() if isinstance(value, str)}
+    found: dict[str, str] = {}
+    for item in node if isinstance(node, list) else []:
+        if isinstance(item, str):
+            add_variable(item, found, [])
+        elif isinstance(item, dict):
+            name, value = item.get("name"), item.get("value")
+            found |= {name: value} if isinstance(name, str) and isinstance(value, str) else {}
+    return found
 
 
 def _container(named: Mapping[str, Node]) -> tuple[Invocation, ...]:

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.importing.call import Call, home_problems, once
 from app.importing.cmd_reader import read_script as read_cmd
 from app.importing.docker_run_reader import add_variable
 from app.importing.invocation import Invocation
 from app.importing.kinds import shell_of
-from app.importing.posix_reader import read_words
+from app.importing.posix_words import read_words
 from app.importing.text_error import TextError
 from app.importing.unwrapping import unwrapped
-from app.importing.yaml_text import Node, mappings_in, texts_of
+from app.importing.yaml_text import Folded, Node, doubled_in, mappings_in, texts_of
 
 _MACRO = re.compile(r"\$\{([A-Za-z_][\w.-]*)\}")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*$", re.MULTILINE)
+# What is told of elsewhere, or says nothing of how the engine runs.
+_READ = frozenset({"cmd", "env", "macros", "name", "description", "metadata"})
 # Macros that hold each other multiply; no command is longer than this.
 _LONGEST_CHARACTERS = 50_000
 _DEEPEST = 20
 _MOST_MODELS = 200
+_FOLDED = (
+    "broken_file: a folded block (>) makes one line of the command, so that llama-swap drops all "
+    "behind “#”; the lines were read as they stand, use | instead"
+)
 _OWN = {"PORT": "a free port", "MODEL_ID": "the model's name", "PID": "the number of the process"}
 
 
@@ -40,7 +47,17 @@ def models_in(document: Node) -> tuple[Invocation, ...]:
             macros |= _macros(mapping.get("macros"))
         elif len(found) < _MOST_MODELS:
             found += _model(path[-1] if path else "", mapping, macros)
-    return tuple(found)
+    beside = _beside(document)
+    return tuple(replace(each, notes=once([*each.notes, *beside])) for each in found)
+
+
+def _beside(document: Node) -> tuple[str, ...]:
+    """What the file says of llama-swap itself."""
+    is_file = isinstance(document, dict) and "models" in document
+    keys = [str(key) for key in document if key not in {"models", "macros"}] if is_file else []
+    if not keys:
+        return ()
+    return (f"The file says of llama-swap itself, and it is not carried: {', '.join(keys[:12])}.",)
 
 
 def _macros(node: Node | None) -> dict[str, str]:
@@ -58,7 +75,11 @@ def _model(
 ) -> tuple[Invocation, ...]:
     known = {**macros, **_macros(model.get("macros")), "MODEL_ID": name}
     problems: list[str] = []
-    text = " ".join(texts_of(model.get("cmd")))
+    if "cmd" in doubled_in(model):
+        problems.append("broken_file: cmd stands more than once; the last one was read")
+    text = " ".join(map(_lines, texts_of(model.get("cmd"))))
+    if any(isinstance(each, Folded) for each in texts_of(model.get("cmd"))):
+        problems.append(_FOLDED)
     text = _put_in(_COMMENT.sub("", text), known)
     problems += [_left(macro) for macro in dict.fromkeys(_MACRO.findall(text))]
     # The indents of a block are no part of the command, nor are marks that continue its lines.
@@ -71,7 +92,20 @@ def _model(
     for item in texts_of(model.get("env")):
         add_variable(_put_in(item, known), env, asked)
     call = Call(tuple(words), env, name, problems=once(problems), notes=_notes(model))
-    return unwrapped(call, "llama-swap")
+    found = unwrapped(call, "llama-swap")
+    # A shell inside knows no more of a macro than is told already.
+    dropped = {f"unresolved_variable: ${{{name}}} " for name in _MACRO.findall(text)}
+    return tuple(
+        replace(
+            each,
+            problems=tuple(p for p in each.problems if not p.startswith(tuple(dropped) or "\0")),
+        )
+        for each in found
+    )
+
+
+def _lines(text: str) -> str:
+    return "\n".join(text.lines) if isinstance(text, Folded) else text
 
 
 def _words(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -108,7 +142,7 @@ def _left(macro: str) -> str:
 
 
 def _notes(model: Mapping[str, Node]) -> tuple[str, ...]:
-    names = [name for name in ("ttl", "filters", "cmdStop", "checkEndpoint") if name in model]
+    names = [name for name in model if name not in _READ]
     if not names:
         return ()
-    return (f"{', '.join(names)} of llama-swap are no settings of the engine.",)
+    return (f"Of llama-swap, and no setting of the engine: {', '.join(names[:12])}.",)

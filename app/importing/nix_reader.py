@@ -9,7 +9,7 @@ import re
 
 from app.importing.call import Call, once
 from app.importing.invocation import Invocation
-from app.importing.posix_reader import read_words
+from app.importing.posix_words import read_words
 from app.importing.unwrapping import unwrapped
 
 _MARK = re.compile(r"\bservices\.llama-cpp\b|\bExecStart[ \t]*=[ \t]*(?:\"|'')[^\n]*")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 
-from app.importing.posix_said import (
-    BARE_BRACKETS,
-    CURLY,
-    FISH,
-    LATE_MARK,
-    LOST_QUOTES,
-    OPEN_QUOTE,
-    WINDOWS_PATH,
+from app.importing import posix_said as said
+from app.importing.posix_tokens import (
+    UNKNOWN,
+    Piece,
+    Token,
+    behind,
+    json_end,
+    unescaped,
+    windows_path,
 )
-from app.importing.posix_tokens import UNKNOWN, Piece, Token, json_end, unescaped, windows_path
 
 _PLAIN = re.compile(r"[^\s'\"\\$`;&|<>()#“”„‘’{]+")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -41,20 +41,20 @@ _PARAMETER = re.compile(
     r"|:?[-=+?](?=.|$)|##?|%%?|//?|,,?|\^\^?|$",
     re.DOTALL,
 )
-_PAIRS = {
-    ")": re.compile(r"\\.|[()]", re.DOTALL),
-    "}": re.compile(r"\\.|[{}]", re.DOTALL),
-    "`": re.compile(r"\\.|`", re.DOTALL),
-}
 # JSON is tried at so many places of one text; a text with more is no command.
 _JSON_TRIES = 64
 _SHOWN_CHARACTERS = 80
 
 
-def tokens_of(text: str) -> tuple[list[Token], tuple[str, ...]]:
-    """The tokens of ``text`` and the problems it has as a text for a shell."""
+def tokens_of(text: str, *, has_comments: bool = True) -> tuple[list[Token], tuple[str, ...]]:
+    """The tokens of ``text`` and the problems it has as a text for a shell.
+
+    Args:
+        text: It.
+        has_comments: Whether ``#`` begins one, as it does for a shell.
+    """
     # With an end to its last line, no mark in it is followed by a search that fails.
-    lexer = _Lexer(text if text.endswith("\n") else f"{text}\n")
+    lexer = _Lexer(text if text.endswith("\n") else f"{text}\n", has_comments=has_comments)
     lexer.read()
     return lexer.tokens, tuple(dict.fromkeys(lexer.problems))
 
@@ -67,8 +67,9 @@ def pieces_of(text: str) -> list[Piece]:
 
 
 class _Lexer:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, has_comments: bool = True) -> None:
         self.text = text
+        self._has_comments = has_comments
         self.at = 0
         self.tokens: list[Token] = []
         self.pieces: list[Piece] = []
@@ -131,7 +132,7 @@ class _Lexer:
         self._waiting.clear()
 
     def _hash(self) -> None:
-        if self._is_in_word:
+        if self._is_in_word or not self._has_comments:
             self._add("#")
             self.at += 1
             return
@@ -151,7 +152,7 @@ class _Lexer:
             self.at = placeholder.end()
         elif bracketed:
             # ``blk\.(1|2)\.ffn=CPU`` without quotes: brackets and bars belong to the word.
-            self.problems.append(BARE_BRACKETS)
+            self.problems.append(said.BARE_BRACKETS)
             self._add(bracketed.group())
             self.at = bracketed.end()
         else:
@@ -185,7 +186,7 @@ class _Lexer:
         if end < 0:
             self._plain_operator()
             return
-        self.problems.append(FISH)
+        self.problems.append(said.FISH)
         self._is_in_word = True
         self.pieces.append(Piece(f"${self.text[self.at : end]}", True, "command", UNKNOWN))
         self.at = end
@@ -222,11 +223,11 @@ class _Lexer:
             self.at += 2
         elif late or (lost and not self._is_in_word):
             self._end_word()
-            self.problems.append(LATE_MARK)
+            self.problems.append(said.LATE_MARK)
             self.at = late.end() if late else self.at + 1
         elif path:
             word = "".join(piece.text for piece in self.pieces) + path
-            self.problems.append(WINDOWS_PATH.format(word=word[:_SHOWN_CHARACTERS]))
+            self.problems.append(said.WINDOWS_PATH.format(word=word[:_SHOWN_CHARACTERS]))
             self._add(path)
             self.at += len(path)
         elif self.at + 1 < len(self.text):
@@ -251,13 +252,13 @@ class _Lexer:
             self._add(self.text[self.at])
             self.at += 1
             return
-        self.problems.append(CURLY)
+        self.problems.append(said.CURLY)
         self._add(quoted.group(1), is_quoted=True)
         self.at = quoted.end()
 
     def _open_quote(self, quote: str) -> None:
         self._unclosed.add(quote)
-        self.problems.append(OPEN_QUOTE)
+        self.problems.append(said.OPEN_QUOTE)
         self._add(quote)
         self.at += 1
 
@@ -274,7 +275,7 @@ class _Lexer:
             self._open_quote(quote)
             return
         if quote != '"':
-            self.problems.append(CURLY)
+            self.problems.append(said.CURLY)
         if len(self.pieces) == before:
             self._add("", is_quoted=True)
 
@@ -349,14 +350,10 @@ class _Lexer:
         """The place behind the ``closing`` that belongs to what was opened; -1 for none."""
         if closing in self._unclosed:
             return -1
-        depth = 1
-        for match in _PAIRS[closing].finditer(self.text, start):
-            found = match.group()
-            depth += -1 if found == closing else found in "({"
-            if not depth:
-                return match.end()
-        self._unclosed.add(closing)
-        return -1
+        end = behind(self.text, closing, start)
+        if end < 0:
+            self._unclosed.add(closing)
+        return end
 
     def _braced(self, *, is_quoted: bool) -> None:
         start = self.at + 2
@@ -394,6 +391,6 @@ class _Lexer:
             self._add("{")
             self.at += 1
             return
-        self.problems.append(LOST_QUOTES)
+        self.problems.append(said.LOST_QUOTES)
         self._add(self.text[self.at : end], is_quoted=True)
         self.at = end

@@ -58,28 +58,6 @@ def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
     return reading.script()
 
 
-def read_words(text: str) -> Call:
-    """``text`` as the words of one command, whatever operators it holds.
-
-    Args:
-        text: As a file holds it that takes a command for one line.
-
-    Raises:
-        TextError: If its variables multiply without bounds.
-    """
-    tokens, problems = tokens_of(text)
-    variables = Variables()
-    words = [word for token in tokens for word in _plain_words(token, variables)]
-    found = once([*problems, *variables.take_problems().values()])
-    return Call(tuple(words), problems=found)
-
-
-def _plain_words(token: Token, variables: Variables) -> list[str]:
-    if token.operator:
-        return [] if token.operator == "\n" else [token.operator]
-    return variables.words(token.pieces)
-
-
 # --- what they mean -------------------------------------------------------------------------
 
 

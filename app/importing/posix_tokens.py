@@ -21,6 +21,11 @@ _FIRST_NO_ASCII = 0x80
 _BEFORE_WINDOWS_PATH = re.compile(r"(?:^|=)(?:[A-Za-z]:|\.{1,2})$")
 _WINDOWS_WORD = re.compile(r"\\(?:[^\s'\"|;&<>\\][^\s'\"|;&<>]*)")
 _SHARE = re.compile(r"\\\\[A-Za-z][\w.-]*\\[^\s'\"|;&<>]+")
+_PAIRS = {
+    ")": re.compile(r"\\.|[()]", re.DOTALL),
+    "}": re.compile(r"\\.|[{}]", re.DOTALL),
+    "`": re.compile(r"\\.|`", re.DOTALL),
+}
 _JSON_BEGINS = re.compile(r'\{\s{0,8}"')
 
 
@@ -118,3 +123,20 @@ def windows_path(text: str, at: int, pieces: Sequence[Piece] | None) -> str:
     # A backslash at the end of the line continues it.
     is_end = word is not None and text.startswith("\n", word.end())
     return word.group().removesuffix("\\" if is_end else "") if word else ""
+
+
+def behind(text: str, closing: str, start: int) -> int:
+    """The place behind the ``closing`` that belongs to what was opened; -1 for none.
+
+    Args:
+        text: In which it stands.
+        closing: One of ``)``, ``}`` and a backtick.
+        start: The place behind what opens.
+    """
+    depth = 1
+    for match in _PAIRS[closing].finditer(text, start):
+        found = match.group()
+        depth += -1 if found == closing else found in "({"
+        if not depth:
+            return match.end()
+    return -1

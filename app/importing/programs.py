@@ -14,6 +14,7 @@ from app.importing.name_sets import names
 # The beginning decides: builds carry versions and systems in their names.
 _FAMILIES = (
     ("llama-swap", re.compile(r"llama-swap")),
+    ("ramalama", re.compile(r"ramalama$")),
     ("llamafile", re.compile(r"llamafile|.*\.llamafile$")),
     ("llama-cpp-python", re.compile(r"llama_cpp\.server")),
     ("llama.cpp", re.compile(r"llama-(?!stack|index|factory|recipes|quantize|gguf|swap)[a-z0-9]")),
@@ -27,12 +28,15 @@ _FAMILIES = (
 )
 # So general that only a folder before them tells that they are llama.cpp's of old.
 _GENERAL_NAMES = frozenset({"server", "main"})
+# A script that is called so is some other program's.
+_OF_SCRIPTS = (".py", ".sh", ".bat", ".cmd", ".ps1")
 # Words of English too: a command only with one of these behind it, or with a flag.
 _SUBCOMMANDS = {
     "ollama": names("serve start run create show pull push list ps cp rm stop runner"),
     "vllm": names("serve bench chat complete run-batch"),
     "sglang": frozenset({"serve", "generate"}),
     "llama": names("serve server cli run chat bench completion"),
+    "ramalama": names("serve run"),
     "lms": names("load server get ps ls unload chat"),
 }
 # What stands behind a program and is no word of a sentence.
@@ -56,16 +60,19 @@ class Started:
 _IMAGES = (
     (re.compile(r"llama\.cpp:server|llama\.cpp-server|llama-cpp-server"), Started("llama-server")),
     (re.compile(r"llama\.cpp:light"), Started("llama-cli")),
+    (re.compile(r"llama\.cpp:full"), Started("")),
     (re.compile(r"mostlygeek/llama-swap|/llama-swap(?::|$)"), Started("llama-swap")),
     (re.compile(r"vllm"), Started("vllm", ("serve",))),
     (re.compile(r"(?:^|/)ollama(?:/ollama)?(?::|@|$)"), Started("ollama")),
     (re.compile(r"koboldcpp"), Started("koboldcpp")),
+    # Whoever names an image so starts the server in it, where its first word is a flag.
+    (re.compile(r"llama[._-]?cpp(?!-python)|llama[._-]server"), Started("llama-server")),
 )
 # Programs that start others: no image starts them with more words before.
 _STARTS = re.compile(r"(?:\S*/)?(?:python[\d.]*|bash|sh|zsh|env|tini|numactl|uv|nohup|exec)$")
 _FULL_IMAGE = re.compile(r"llama\.cpp:full")
 # llama.cpp's full image chooses among its programs by the first word.
-_OF_FULL_IMAGE = {
+OF_FULL_IMAGE = {
     "--server": "llama-server",
     "-s": "llama-server",
     "--run": "llama-cli",
@@ -73,6 +80,7 @@ _OF_FULL_IMAGE = {
     "--bench": "llama-bench",
     "-b": "llama-bench",
 }
+"""What the full image of llama.cpp starts by its first word."""
 
 
 def base_name(program: str) -> str:
@@ -87,7 +95,9 @@ def family(program: str) -> str:
         program: Its name, with or without folder and ending.
     """
     name = _ENDINGS.sub("", base_name(program).lower())
-    if name in _GENERAL_NAMES and base_name(program) == program and "." not in program:
+    base = base_name(program)
+    is_bare = base == program and "." not in program
+    if name in _GENERAL_NAMES and (is_bare or base.lower().endswith(_OF_SCRIPTS)):
         return ""
     return next((engine for engine, pattern in _FAMILIES if pattern.match(name)), "")
 
@@ -97,6 +107,8 @@ def is_call(words: Sequence[str]) -> bool:
     if not words or not family(words[0]):
         return False
     following = words[1] if len(words) > 1 else ""
+    if following in {"-", "–", "—"}:  # of a sentence
+        return False
     if not following or following.startswith(_NO_WORD):
         return True
     name = _ENDINGS.sub("", base_name(words[0]).lower())
@@ -118,10 +130,11 @@ def started_by(image: str, words: Sequence[str]) -> tuple[Started, tuple[str, ..
     """
     if words and not words[0].startswith("-") and (family(words[0]) or _STARTS.match(words[0])):
         return Started(""), tuple(words)
-    if _FULL_IMAGE.search(image) and words and words[0] in _OF_FULL_IMAGE:
-        return Started(_OF_FULL_IMAGE[words[0]]), tuple(words[1:])
+    if _FULL_IMAGE.search(image) and words and words[0] in OF_FULL_IMAGE:
+        return Started(OF_FULL_IMAGE[words[0]]), tuple(words[1:])
+    is_flag = not words or words[0].startswith("-")
     for pattern, started in _IMAGES:
-        if pattern.search(image):
+        if pattern.search(image) and (is_flag or not pattern.pattern.startswith("llama[")):
             # The first word of the program may be said once more.
             said = len(started.words) if tuple(words[: len(started.words)]) == started.words else 0
             return started, tuple(words[said:])

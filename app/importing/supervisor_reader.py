@@ -9,7 +9,7 @@ import re
 
 from app.importing.call import Call, is_relative_file, once
 from app.importing.invocation import Invocation
-from app.importing.posix_reader import read_words
+from app.importing.posix_words import read_words
 from app.importing.unwrapping import unwrapped
 
 _SECTION = re.compile(r"[ \t]*\[([^\]\n]+)\]")

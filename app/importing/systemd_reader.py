@@ -9,9 +9,11 @@ import re
 from dataclasses import dataclass, field, replace
 
 from app.importing.call import Call, home_problems, once
-from app.importing.docker_run_reader import Container, mounts_of, ports_of
+from app.importing.docker_run_reader import Container, mounts_of, ports_of, take_flags
 from app.importing.invocation import Invocation
+from app.importing.name_sets import names
 from app.importing.posix_tokens import unescaped
+from app.importing.posix_words import comment_problem
 from app.importing.unwrapping import of_container, unwrapped
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]*=[ \t]*(.*)")
@@ -23,7 +25,27 @@ _SPECIFIER = re.compile(r"%(.)")
 _WHOLE_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)$")
 # Before a program: how its failure and its rights are taken.
 _PREFIXES = "-@:+!|"
+_SHOWN_CHARACTERS = 60
 _RELATIVE = re.compile(r"(?!/|~|-|\$|%)\S*\.(?:gguf|bin|jinja|ini)$")
+_SPECIFIERS = {
+    "h": "the home folder of the unit's user",
+    "i": "what stands behind the @ of the unit's name",
+    "I": "what stands behind the @ of the unit's name",
+    "u": "the unit's user",
+    "t": "the folder for what runs, /run or the user's",
+    "S": "the folder for states, /var/lib or the user's",
+    "C": "the folder for caches, /var/cache or the user's",
+    "E": "the folder for settings, /etc or the user's",
+    "n": "the unit's name",
+    "N": "the unit's name",
+    "H": "the machine's name",
+}
+# Keys that say how fast a program runs, or with how much; what else a unit says is no one's here.
+_MATTERING = names(
+    "nice cpuaffinity cpuquota cpuweight cpuschedulingpolicy numapolicy numamask memorymax "
+    "memoryhigh limitmemlock ioschedulingclass allowedcpus execstartpre adddevice podmanargs "
+    "gidmap network ulimit shmsize"
+)
 
 
 @dataclass
@@ -37,6 +59,8 @@ class _Unit:
         env_files: Files of variables that it names.
         folder: In which it starts.
         container: What podman is told.
+        exec: What it has the container start.
+        left: Keys that say something of how the program runs and nothing to it.
         problems: ``code: sentence``.
     """
 
@@ -46,6 +70,8 @@ class _Unit:
     env_files: list[str] = field(default_factory=list)
     folder: str = ""
     container: Container = field(default_factory=Container)
+    exec: str = ""
+    left: dict[str, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -55,11 +81,16 @@ def read_systemd(text: str) -> tuple[Invocation, ...]:
     for line in _joined(text):
         match = _LINE.match(line)
         if match:
-            _take(match.group(1).lower(), match.group(2).strip(), unit)
+            name, value = match.group(1), match.group(2).strip()
+            _take(name.lower(), value, unit)
+            if name.lower() in _MATTERING:
+                unit.left[f"{name}={value}" if len(value) <= _SHOWN_CHARACTERS else name] = None
     notes = tuple(
         f"The variables in {name} are not in this text and were not read."
         for name in unit.env_files
     )
+    if unit.left:
+        notes += (f"How the unit runs it is not carried: {', '.join(unit.left)}.",)
     found: list[Invocation] = []
     for command in unit.commands:
         problems = [*unit.problems]
@@ -72,8 +103,11 @@ def read_systemd(text: str) -> tuple[Invocation, ...]:
         call = Call(tuple(words), unit.env, unit.title, unit.folder, once(problems), notes)
         found += unwrapped(call, "systemd")
     if unit.container.image:
-        unit.container.env = unit.env
-        call = Call((), title=unit.title, problems=once(unit.problems), notes=notes)
+        problems = [*unit.problems]
+        unit.container.words = tuple(_words(unit.exec, unit, problems))
+        unit.container.env |= unit.env
+        problems += home_problems(unit.container.words)
+        call = Call((), title=unit.title, problems=once(problems), notes=notes)
         found += of_container(unit.container, call, "systemd")
     if not found and (unit.env or unit.env_files):
         alone = Invocation("systemd", "", env=unit.env, title=unit.title, notes=notes)
@@ -111,19 +145,24 @@ def _take(key: str, value: str, unit: _Unit) -> None:
         unit.folder = value.lstrip("-")
     elif key in {"description", "containername"}:
         unit.title = unit.title or value
+    elif key == "exec":
+        unit.exec = value
     else:
-        _take_for_container(key, value, unit.container)
+        _take_for_container(key, value, unit)
 
 
-def _take_for_container(key: str, value: str, container: Container) -> None:
+def _take_for_container(key: str, value: str, unit: _Unit) -> None:
+    container = unit.container
     if key == "image":
         container.image = value
-    elif key == "exec":
-        container.words = tuple(_split(value))
+    elif key == "podmanargs":
+        take_flags(_split(value), container)
+    elif key == "workingdir":
+        container.folder = value
     elif key == "entrypoint":
         container.entrypoint = value
     elif key == "volume":
-        container.mounts += mounts_of(value)
+        container.mounts += mounts_of(_specified(value, unit.problems))
     elif key == "publishport":
         container.ports += ports_of(value)
 
@@ -133,7 +172,7 @@ def _take_for_container(key: str, value: str, container: Container) -> None:
 
 def _words(command: str, unit: _Unit, problems: list[str]) -> list[str]:
     words: list[str] = []
-    for word in _split(command):
+    for word in _without_comment(_split(command), problems):
         if word == ";" and words:
             break
         whole = _WHOLE_VARIABLE.match(word)
@@ -143,6 +182,18 @@ def _words(command: str, unit: _Unit, problems: list[str]) -> list[str]:
         else:
             words.append(_put_in(_specified(word, problems), unit, problems))
     return words
+
+
+def _without_comment(words: list[str], problems: list[str]) -> list[str]:
+    """The words without what was meant as a comment: from ``#`` up to the next flag."""
+    start = next((at for at, word in enumerate(words) if word.startswith("#")), -1)
+    if start < 1:
+        return words
+    end = start + 1
+    while end < len(words) and not re.match(r"--?[A-Za-z]", words[end]):
+        end += 1
+    problems.append(comment_problem(words[start:end], "systemd"))
+    return words[:start] + _without_comment(words[end:], problems)
 
 
 def _split(text: str) -> list[str]:
@@ -178,7 +229,9 @@ def _specified(word: str, problems: list[str]) -> str:
         if match.group(1) == "%":
             return "%"
         if match.group(1).isalpha():
-            problems.append(f"macro: {match.group()} is put in by systemd")
+            meant = _SPECIFIERS.get(match.group(1))
+            said = f": {meant}" if meant else ""
+            problems.append(f"macro: {match.group()} is put in by systemd{said}")
         return match.group()
 
     return _SPECIFIER.sub(one, word)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.importing.call import Call, Script, once
+from app.importing.call import Call, Script, is_relative_file, once
 from app.importing.cmd_reader import read_script as read_cmd
 from app.importing.docker_run_reader import Container, is_docker, read_container, read_exec
 from app.importing.invocation import Invocation
 from app.importing.posix_reader import read_script as read_posix
 from app.importing.powershell_reader import read_script as read_powershell
 from app.importing.programs import Started, base_name, family, is_call, started_by
+from app.importing.runners import Run, run_by
 from app.importing.wrappers import inner
 
 # A shell in a shell in a container: texts that go deeper are made to, not written.
@@ -52,11 +53,23 @@ def unwrapped(call: Call, kind: str, depth: int = 0) -> tuple[Invocation, ...]:
     bare = replace(call, words=tuple(words), env=env, notes=tuple(notes))
     if not words:
         return ()
+    run = run_by(words)
+    if run is not None:
+        return (_plain(_started(bare, run), kind),)
     if depth < _DEEPEST:
         nested = _nested(bare, context)
         if nested is not None:
             return nested
     return (_plain(bare, kind),)
+
+
+def _started(call: Call, run: Run) -> Call:
+    return replace(
+        call,
+        words=run.words,
+        problems=(*call.problems, *run.problems),
+        notes=(*call.notes, *run.notes),
+    )
 
 
 def _plain(call: Call, kind: str) -> Invocation:
@@ -189,6 +202,8 @@ def of_container(
         depth: How many commands this one stands in.
     """
     problems, notes = list(call.problems), list(call.notes)
+    if container.folder and any(map(is_relative_file, container.words)):
+        problems.append(f"relative_path: paths are relative to {container.folder} in the container")
     problems += [
         f"unresolved_variable: {name} is taken over from the host; its value is not in this text"
         for name in container.asked

@@ -8,8 +8,9 @@ multiply cost nothing, and depth and size have limits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import yaml
@@ -24,6 +25,29 @@ _MOST_NODES = 20_000
 _DEEPEST = 60
 _MERGE = "<<"
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+
+class Keyed(dict[str, "Node"]):
+    """A mapping that knows which of its keys stood more than once; the last of them was taken."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.doubled: list[str] = []
+
+
+class Folded(str):
+    """A text of several lines that the file made one of, with the lines as they stood."""
+
+    __slots__ = ("lines",)
+    lines: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str, lines: tuple[str, ...]) -> Folded:
+        """``text`` with its lines."""
+        made = cls(text)
+        made.lines = lines
+        return made
 
 
 @dataclass
@@ -52,9 +76,10 @@ def documents_of(text: str) -> list[Node]:
             f"The YAML has {len(text):,} characters; files of settings have at most "
             f"{_LONGEST_CHARACTERS:,}. Paste the part of the service or of the model."
         )
-    builder = _Builder()
+    plain = _without_tabs(text)
+    builder = _Builder(plain)
     try:
-        for event in yaml.parse(_without_tabs(text), Loader=_LOADER):
+        for event in yaml.parse(plain, Loader=_LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -85,7 +110,8 @@ def _without_tabs(text: str) -> str:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
         self.documents: list[Node] = []
         self._open: list[_Open] = []
         self._named: dict[str, Node] = {}
@@ -95,15 +121,21 @@ class _Builder:
         """One event of the reader."""
         if isinstance(event, yaml.ScalarEvent):
             is_null = event.implicit[0] and event.value in _NULLS
-            self._add("" if is_null else event.value, event.anchor)
+            self._add("" if is_null else self._text(event), event.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self._add(self._named.get(event.anchor or "", ""), None)
         elif isinstance(event, yaml.SequenceStartEvent):
             self._begin([], event.anchor)
         elif isinstance(event, yaml.MappingStartEvent):
-            self._begin({}, event.anchor)
+            self._begin(Keyed(), event.anchor)
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             self._end()
+
+    def _text(self, event: yaml.ScalarEvent) -> str:
+        if event.style != ">" or "#" not in event.value:
+            return event.value
+        start = event.start_mark.line + 1 if event.start_mark is not None else 0
+        return Folded.of(event.value, tuple(_block(self._lines[start:])))
 
     def _begin(self, node: list[Node] | dict[str, Node], anchor: str | None) -> None:
         self._add(node, anchor)
@@ -148,8 +180,19 @@ class _Builder:
             if parent.key == _MERGE:
                 parent.merged.append(node)
             else:
+                if parent.key in parent.node and isinstance(parent.node, Keyed):
+                    parent.node.doubled.append(parent.key)
                 parent.node[parent.key] = node
             parent.key = None
+
+
+def _block(lines: list[str]) -> list[str]:
+    """The lines of a block: those that are indented as its first one is, or deeper."""
+    first = next((line for line in lines if line.strip()), "")
+    indent = len(first) - len(first.lstrip())
+    return list(
+        takewhile(lambda line: not line.strip() or line[:indent].isspace() or not indent, lines)
+    )
 
 
 def mappings_in(node: Node) -> Iterator[tuple[tuple[str, ...], dict[str, Node]]]:
@@ -166,6 +209,11 @@ def mappings_in(node: Node) -> Iterator[tuple[tuple[str, ...], dict[str, Node]]]
             waiting.extend(((*path, key), value) for key, value in each.items())
         else:
             waiting.extend((path, value) for value in each)
+
+
+def doubled_in(node: Node | Mapping[str, Node]) -> list[str]:
+    """Keys that stand more than once in a mapping."""
+    return list(dict.fromkeys(node.doubled)) if isinstance(node, Keyed) else []
 
 
 def texts_of(node: Node | None) -> list[str]:
