@@ -121,7 +121,9 @@ def test_that_a_text_and_its_ticks_stay_and_are_taken(window: Window, qtbot: QtB
     text = "llama-server -m /nowhere/m.gguf -c 1024 -np 2 --top-k 7"
     view.set_text(text)
     qtbot.waitUntil(view.is_understood, timeout=PATIENCE_MS)
-    view.meaning.table._rows.toggle(view.meaning.table._rows.line_of("top_k"))
+    line = view.meaning.table._rows.line_of("top_k")
+    assert line is not None
+    view.meaning.table._rows.toggle(line)
     before, ticks = kill_in_an_answer(window, qtbot), view.meaning.chosen()
     check_answer(window, before)
     QTest.qWait(0)
