@@ -22,6 +22,7 @@ def new_table(titles: Sequence[str], name: str, stretched: Sequence[int]) -> QTa
     header = table.horizontalHeader()
     for column in stretched:
         header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+    _fit(table)
     return table
 
 
@@ -40,12 +41,7 @@ def fill(table: QTableWidget, rows: Sequence[tuple[tuple[str, ...], str]]) -> No
             table.setItem(row, column, row_item(text, tip, is_figure=column in figures))
             is_new = True
     if is_new:
-        # Once: a column that follows its contents by itself is measured anew with each item. Not
-        # those that share what is left: all at once would make them as narrow as their words.
-        header = table.horizontalHeader()
-        for column in range(table.columnCount()):
-            if header.sectionResizeMode(column) is not QHeaderView.ResizeMode.Stretch:
-                table.resizeColumnToContents(column)
+        _fit(table)
 
 
 def picked(table: QTableWidget) -> str:
@@ -53,6 +49,15 @@ def picked(table: QTableWidget) -> str:
     items = table.selectedItems()
     item = table.item(items[0].row(), 0) if items else None
     return item.text() if item is not None else ""
+
+
+def _fit(table: QTableWidget) -> None:
+    """Make the columns as wide as their words; those that share what is left stay so."""
+    # Once: a column that follows its contents by itself is measured anew with each item.
+    header = table.horizontalHeader()
+    for column in range(table.columnCount()):
+        if header.sectionResizeMode(column) is not QHeaderView.ResizeMode.Stretch:
+            table.resizeColumnToContents(column)
 
 
 def _figures(titles: Sequence[str]) -> frozenset[int]:

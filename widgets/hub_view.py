@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
@@ -24,6 +26,7 @@ from widgets.theme import set_role
 _SHARES = (4, 5)
 _WIDTH_CHARS, _HEIGHT_LINES = 150, 42
 _SCREEN_SHARE = 0.9
+_CHOOSE = "Choose a repository on the left to see its quantisations and what each takes here."
 _QUANTS = ("Quantisation", "Size", "Memory", "On this machine")
 
 
@@ -67,7 +70,7 @@ class HubView(QDialog):
         self._tips: dict[str, str] = {}
         self._lay_out()
         self._connect()
-        self.show_sheet(None)
+        self.show_sheet(None, _CHOOSE)
         metrics = self.fontMetrics()
         wanted = metrics.horizontalAdvance("0") * _WIDTH_CHARS, metrics.height() * _HEIGHT_LINES
         most = self.screen().availableSize() * _SCREEN_SHARE
@@ -131,6 +134,12 @@ class HubView(QDialog):
         layout.setSpacing(PANEL_GAP_PX)
         layout.addWidget(halves, 1)
         layout.addLayout(foot)
+        # Tables were made without a parent, so they would come last.
+        left, strip = self.finder.more, self.strip
+        right = (self.quants, self.judge_all, self.download)
+        below = (strip.pause, strip.resume, strip.cancel, strip.load, self._close)
+        for before, after in pairwise((left, *right, *below)):
+            self.setTabOrder(before, after)
         self.finder.search.setFocus()
 
     def _connect(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from widgets.download_strip import DownloadStrip
@@ -130,3 +130,24 @@ def test_that_a_download_to_which_nothing_comes_is_marked(qtbot: QtBot) -> None:
         (words,) = (each for each in strip.findChildren(QLabel) if each.text() == row.words)
         assert words.property("role") == role
         assert not strip.pause.isHidden()
+
+
+def test_that_the_tab_key_goes_from_left_to_right_and_then_down(view: HubView) -> None:
+    view.finder.show_hits(HITS, "2 repositories", can_go_on=True)
+    view.show_sheet(SHEET)
+    view.strip.show_download(DownloadRow("a/one-GGUF Q4_K_M", 0.4, "", "running"))
+    view.finder.filters.size_box.setCurrentIndex(1)
+    view.finder.search.setFocus()
+    names = []
+    for _ in range(13):
+        widget = QApplication.focusWidget()
+        assert widget is not None
+        names.append(widget.accessibleName() or str(widget.property("text")))
+        QTest.keyClick(widget, Qt.Key.Key_Tab)
+    assert names == [
+        "Search the hub", "What stands first",
+        "Architecture", "Size, in parameters", "Quantisation", "Clear the filters",
+        "Repositories found", "Ask the hub for more",
+        "Models of the repository", "Judge all", "Download",
+        "Pause", "Cancel",
+    ]  # fmt: skip
