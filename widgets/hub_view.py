@@ -136,9 +136,9 @@ class HubView(QDialog):
         layout.addLayout(foot)
         # Tables were made without a parent, so they would come last.
         left, strip = self.finder.more, self.strip
-        right = (self.quants, self.judge_all, self.download)
+        beside = (self.quants, self.judge_all, self.download)
         below = (strip.pause, strip.resume, strip.cancel, strip.load, self._close)
-        for before, after in pairwise((left, *right, *below)):
+        for before, after in pairwise((left, *beside, *below)):
             self.setTabOrder(before, after)
         self.finder.search.setFocus()
 
