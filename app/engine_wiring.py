@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.background import Task
 from app.desk import Desk
 from app.draft_wiring import DraftWiring
+from app.folder_watching import FolderWatching
 from app.hub_drafts_wiring import HubDraftsWiring
 from app.kept_models import KeptModels, UnkeptModels
 from app.library.demo_model import DemoModel, demo_model_path
@@ -21,6 +22,7 @@ from app.memory_help import MemoryHelp
 from app.model_bound import for_file
 from app.model_files import ModelFiles
 from app.picker_wiring import PickerWiring
+from app.places_wiring import PlacesWiring
 from app.template_sample_wiring import TemplateSampleWiring
 from app.unused_gpu import UnusedGpu
 from engine_bridge.engine_state import DeathKind, DeathReason, EngineState
@@ -88,6 +90,10 @@ class EngineWiring(QObject):
             desk, self.models, self._kept, parent, load=self.load, load_demo=self.load_demo
         )
         self.samples = TemplateSampleWiring(self.picker)
+        self.watching = FolderWatching(self.models, self._kept, self)
+        self.picker.opened.connect(lambda _: self.watching.start())
+        self.picker.closed.connect(self.watching.stop)
+        PlacesWiring(self.picker, self.models, self._kept, self.watching)
         self.files = ModelFiles(self)
         self.files.trouble_found.connect(self._on_file_trouble_found)
         self.files.trouble_ended.connect(self._on_file_trouble_ended)
@@ -118,6 +124,7 @@ class EngineWiring(QObject):
         """End the processes that list and look at models; waits at most a second for each."""
         self.picker.close()
         self.samples.close()
+        self.watching.close()
         self.drafts.close()
         self.hub_drafts.close()
         self.memory_help.close()

@@ -59,6 +59,8 @@ def about(entry: ModelEntry) -> str:
     """Size and quantisation, or why the entry is greyed, in a few words."""
     if not entry.is_reachable:
         return "not reachable"
+    if entry.is_growing:
+        return "not whole yet"
     if entry.problem:
         return "cannot be loaded"
     if entry.facts is None:

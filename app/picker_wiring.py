@@ -250,8 +250,7 @@ class PickerWiring(QObject):
             self._put(())  # a copy may stand for one that is gone
 
     def _on_folder_reported(self, report: FolderReported) -> None:
-        if report.problem:
-            self._reports[report.location] = report.problem
+        self._reports[report.location] = report.problem
         self._show_listing("")
 
     def _on_listing_ended(self, problem: str) -> None:

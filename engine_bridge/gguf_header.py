@@ -19,6 +19,7 @@ from engine_bridge.gguf_unlike import what_it_is_instead
 from engine_bridge.gguf_window import (
     WINDOW_BYTES,
     BoundedReader,
+    GgufCutError,
     GgufError,
     Number,
     Readable,
@@ -245,7 +246,7 @@ class _HeaderReader:
 
     def _check_magic(self) -> None:
         if self._bytes.size == 0:
-            raise GgufError(f"{self._name} is empty: nothing was downloaded. Download it again.")
+            raise GgufCutError(f"{self._name} is empty: nothing was downloaded. Download it again.")
         start = self._bytes.peek(0, 4_096)
         if not start.startswith(b"GGUF"):
             raise GgufError(f"{self._name} is no GGUF file: {what_it_is_instead(start)}")
@@ -364,7 +365,7 @@ class _HeaderReader:
             end = _padded(last_byte, alignment)
         last_byte += data_start
         if last_byte > self._bytes.size:
-            raise GgufError(
+            raise GgufCutError(
                 f"{self._name} is cut short: it has {self._bytes.size:,} of {last_byte:,} bytes. "
                 "The download did not finish; download it again."
             )

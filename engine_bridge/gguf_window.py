@@ -30,6 +30,10 @@ class GgufError(ValueError):
     """A file that cannot be used as a model; the message is a sentence for the user."""
 
 
+class GgufCutError(GgufError):
+    """A file that ends before it should: an unfinished download, or one that is under way."""
+
+
 def shown_name(path: str | os.PathLike[str]) -> str:
     """The file's name for people; bytes that are no UTF-8 are escaped.
 
@@ -150,11 +154,11 @@ class BoundedReader:
         self._window = self.peek(self.position, max(self._window_bytes, size))
         self._window_start = self.position
         if len(self._window) < size:
-            raise GgufError(f"{self._name} shrank while it was read. Wait for its download.")
+            raise GgufCutError(f"{self._name} shrank while it was read. Wait for its download.")
 
     def _check(self, size: int) -> None:
         if self.position + size > self.size:
-            raise GgufError(
+            raise GgufCutError(
                 f"{self._name} ends in the middle of its header: the download did not finish, or "
                 "the file is damaged. Download it again."
             )

@@ -22,13 +22,15 @@ from PySide6.QtWidgets import (
 
 from resources.tokens import PANEL_GAP_PX, PANEL_PADDING_PX, STEP_PX, Palette
 from widgets.elided_label import ElidedLabel
+from widgets.looked_places import add_places
 from widgets.menu_button import MenuButton
 from widgets.model_list_view import ModelListView
-from widgets.model_rows import FitView, ModelGroup, ModelRow, ModelSheet
+from widgets.model_rows import FitView, LookedPlace, ModelGroup, ModelRow, ModelSheet
 from widgets.model_sheet_view import ModelSheetView
 from widgets.model_table import Column
 from widgets.panel import new_panel
 from widgets.plain_tip import plain_tip
+from widgets.sentence_label import sentence_label
 from widgets.theme import set_role
 
 # In figures' widths and lines, so that it grows with the letters.
@@ -106,6 +108,10 @@ class ModelPicker(QDialog):
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         set_role(self._empty, "muted")
+        self._hint = sentence_label("hint", self)
+        self._hint.hide()
+        self._groups: Sequence[ModelGroup] = ()
+        self._places: Sequence[LookedPlace] = ()
         self._pages = QStackedWidget(self)
         self._is_listing = False
         self._status_words = ""
@@ -120,16 +126,8 @@ class ModelPicker(QDialog):
     def set_groups(self, groups: Sequence[ModelGroup]) -> None:
         """Have these groups in this order."""
         self.list.set_groups(groups)
-        menu = self._folder_menu
-        menu.clear()
-        menu.addAction("Add a folder…").triggered.connect(self.folder_add_requested)
-        removable = [group for group in groups if group.is_removable]
-        if removable:
-            menu.addSeparator()
-        for group in removable:
-            action = menu.addAction(f"Remove {group.title.replace('&', '&&')}")
-            action.setToolTip(plain_tip(group.detail))
-            action.triggered.connect(lambda _=False, key=group.key: self.folder_removed.emit(key))
+        self._groups = groups
+        self._fill_folder_menu()
         self._show_state()
 
     def put(self, rows: Iterable[ModelRow]) -> None:
@@ -148,6 +146,20 @@ class ModelPicker(QDialog):
         """Say whether folders are being listed, and what is to be said of them."""
         self._is_listing = is_listing
         self._status_words = words
+        self._show_state()
+
+    def set_places(self, places: Sequence[LookedPlace], hint: str, watched: str) -> None:
+        """Tell where it was looked.
+
+        Args:
+            places: Each folder.
+            hint: What a person should know who sees no folder in the list; empty for nothing.
+            watched: How changes are noticed, in sentences.
+        """
+        self._places = places
+        self._fill_folder_menu()
+        self._hint.setText(hint)
+        self._refresh.setToolTip(plain_tip(f"Lists the folders again. {watched}".strip()))
         self._show_state()
 
     def show_sheet(self, sheet: ModelSheet, *, can_load: bool) -> None:
@@ -189,12 +201,26 @@ class ModelPicker(QDialog):
 
     # --- Inside -------------------------------------------------------------------------
 
+    def _fill_folder_menu(self) -> None:
+        menu = self._folder_menu
+        menu.clear()
+        menu.addAction("Add a folder…").triggered.connect(self.folder_add_requested)
+        removable = [group for group in self._groups if group.is_removable]
+        if removable:
+            menu.addSeparator()
+        for group in removable:
+            action = menu.addAction(f"Remove {group.title.replace('&', '&&')}")
+            action.setToolTip(plain_tip(group.detail))
+            action.triggered.connect(lambda _=False, key=group.key: self.folder_removed.emit(key))
+        add_places(menu, self._places)
+
     def _lay_out(self) -> None:
         left, column = new_panel()
         column.addWidget(self.search)
         self._pages.addWidget(self.list)
         self._pages.addWidget(self._empty)
         column.addWidget(self._pages, 1)
+        column.addWidget(self._hint)
         row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
         row.addWidget(self._folders)
@@ -303,6 +329,7 @@ class ModelPicker(QDialog):
         elif is_empty:
             self._empty.setText("Looking for models …" if self._is_listing else _EMPTY)
         self._pages.setCurrentWidget(self._empty if is_empty else self.list)
+        self._hint.setVisible(bool(self._hint.text()) and not self.search.text())
         loadable, all_loadable = self.list.loadable_counts()
         noun = "model" if all_loadable == 1 else "models"
         number = f"{all_loadable:,} {noun}"

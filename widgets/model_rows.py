@@ -25,6 +25,23 @@ class ModelGroup:
 
 
 @dataclass(frozen=True)
+class LookedPlace:
+    """A folder that was looked into.
+
+    Attributes:
+        title: What people call it.
+        path: Where it is, or would be.
+        words: What was found, e.g. ``3 models``.
+        is_there: Whether there is such a folder.
+    """
+
+    title: str
+    path: str
+    words: str = ""
+    is_there: bool = True
+
+
+@dataclass(frozen=True)
 class ModelRow:
     """One model of the list.
 

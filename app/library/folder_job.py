@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -18,9 +19,16 @@ from app.library.list_cache import KeptFolder
 from app.library.model_entry import RECENT, FolderToList, ModelEntry
 from app.library.model_walk import Walk, entries_of, look_at_file, shown_path, walk_folder
 from app.library.ollama_store import walk_ollama
-from engine_bridge.gguf_window import GgufError
+from engine_bridge.gguf_window import GgufCutError, GgufError
 from engine_bridge.header_facts import HeaderFacts
 
+# Shorter than ``folder_watch.FRESH_S``, after which such a file is looked at once more.
+_GROWING_S = 5.0
+_NS_PER_S = 1e9
+_GROWING = (
+    "{} is not whole yet, and was written to a moment ago: a download or a copy seems to be under "
+    "way. It can be loaded once it is done; if nothing is under way, download it again."
+)
 _NO_TEXT = (
     "The name of {} holds bytes that are no UTF-8 text, which the engine cannot be told. Rename "
     "the file, or make a link to it with a plain name."
@@ -182,12 +190,20 @@ class FolderJob:
         waiting = {entry.location: entry for entry in entries if not entry.is_read}
         while waiting:
             entry = self._next(waiting)
-            try:
-                facts, problem = self._read(entry.path), ""
-                content = content_mark(entry.location, entry.size_bytes)
-            except GgufError as error:
-                facts, problem, content = None, str(error), b""
-            self._post(HeaderRead(_finished(entry, facts, problem, content)))
+            self._post(HeaderRead(self._read_one(entry)))
+
+    def _read_one(self, entry: ModelEntry) -> ModelEntry:
+        try:
+            facts = self._read(entry.path)
+            content = content_mark(entry.location, entry.size_bytes)
+        except GgufCutError as error:
+            is_growing = 0.0 <= time.time() - entry.modified_ns / _NS_PER_S < _GROWING_S
+            problem = _GROWING.format(entry.name) if is_growing else str(error)
+            unread = _finished(entry, None, problem, b"")
+            return msgspec.structs.replace(unread, is_growing=is_growing)
+        except GgufError as error:
+            return _finished(entry, None, str(error), b"")
+        return _finished(entry, facts, "", content)
 
     def _next(self, waiting: dict[bytes, ModelEntry]) -> ModelEntry:
         while not self.hurried.empty():

@@ -159,7 +159,9 @@ class Listing:
         folder = job.folder
         is_missing = isinstance(error, FileNotFoundError)
         if is_missing and not folder.is_own and not job.kept.entries:
-            return  # another program's folder, on a machine without that program
+            # Another program's folder, on a machine without that program.
+            self._tell(FolderReported(folder.location, "", is_missing=True))
+            return
         path = Path(folder.path)
         sentence = str(storage_error(f"{folder.title} cannot be listed", path, error))
         self._lose(job, job.kept.entries, "its folder is not there" if is_missing else "")
@@ -231,7 +233,9 @@ class Listing:
 
 def _as_kept(entry: ModelEntry) -> ModelEntry:
     """Facts are kept, faults are looked at anew."""
-    return msgspec.structs.replace(entry, problem="", is_read=False, is_reachable=True)
+    return msgspec.structs.replace(
+        entry, problem="", is_read=False, is_reachable=True, is_growing=False
+    )
 
 
 def main() -> int:

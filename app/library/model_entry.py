@@ -30,6 +30,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         problem: Why it cannot be loaded, a sentence; empty where it can or is still unread.
         is_read: Whether its header was read, well or badly.
         is_reachable: Whether its folder answered.
+        is_growing: Whether it is not whole and was written to a moment ago.
         content: What its content is recognised by, see ``copies``; empty while it is unread.
     """
 
@@ -44,6 +45,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     problem: str = ""
     is_read: bool = False
     is_reachable: bool = True
+    is_growing: bool = False
     content: bytes = b""
 
     @property
@@ -109,10 +111,12 @@ class FolderReported(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     Attributes:
         location: Which one.
         problem: Why not all of it is listed, a sentence; empty where it is.
+        is_missing: Whether it is a folder of another program, and is not there.
     """
 
     location: bytes
     problem: str
+    is_missing: bool = False
 
 
 class ListingDone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="done"):

@@ -31,7 +31,7 @@ class ModelList(QObject):
 
     Signals:
         began: A new listing; what is known stays until it is replaced or the listing ends.
-        entries_found: Entries (tuple of ``ModelEntry``), new or better known than before.
+        entries_found: Entries (tuple of ``ModelEntry``) that are new, changed, or better known.
         entries_gone: Locations (tuple of bytes) that are not there any more.
         folder_reported: A folder is through (``FolderReported``).
         ended: The listing is over; a sentence where it could not be finished or kept.
@@ -114,15 +114,24 @@ class ModelList(QObject):
             self._end(f"The list of models cannot be read ({error}). Reinstall TuneDeck.")
             return
         if isinstance(answer, EntriesFound):
-            for entry in answer.entries:
-                self._entries[entry.location] = entry
-                self._told.add(entry.location)
-            self.entries_found.emit(answer.entries)
+            self._take(answer.entries)
         elif isinstance(answer, FolderReported):
             self.folder_reported.emit(answer)
         else:
             self._drop_gone()
             self._end(answer.problem)
+
+    def _take(self, entries: tuple[ModelEntry, ...]) -> None:
+        """Take in what differs from what is known; of what stays the same nothing is told."""
+        changed = []
+        for entry in entries:
+            self._told.add(entry.location)
+            known = self._entries.get(entry.location)
+            if known != entry and not _says_less(entry, known):
+                self._entries[entry.location] = entry
+                changed.append(entry)
+        if changed:
+            self.entries_found.emit(tuple(changed))
 
     def _drop_gone(self) -> None:
         gone = tuple(self._entries.keys() - self._told)
@@ -142,3 +151,22 @@ class ModelList(QObject):
 
     def _on_silence_timeout(self) -> None:
         self._end("Listing the models takes too long and was given up. Refresh to try again.")
+
+
+def _says_less(entry: ModelEntry, known: ModelEntry | None) -> bool:
+    """Whether ``entry`` is the same file as ``known``, only not read again yet."""
+    return (
+        known is not None
+        and known.is_read
+        and not entry.is_read
+        and known
+        == msgspec.structs.replace(
+            entry,
+            facts=known.facts,
+            problem=known.problem,
+            is_read=True,
+            content=known.content,
+            is_growing=known.is_growing,
+            is_reachable=known.is_reachable and entry.is_reachable,
+        )
+    )

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from app.library.model_entry import ModelEntry
@@ -14,7 +14,10 @@ from engine_bridge.gguf_window import shown_name
 
 # Folders looked into before a listing is called endless.
 MAX_FOLDERS = 20_000
-_SUFFIX = b".gguf"
+MODEL_SUFFIX = b".gguf"
+# What programs call a model until all of it is there; .part and the like do not end as models do.
+_UNFINISHED = (b"incomplete-", b"downloading_")  # GPT4All, LM Studio
+_BESIDE_UNFINISHED = b".aria2"
 _NAMELESS = frozenset({b"model.gguf"})
 _PART = re.compile(rb"^(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf$", re.DOTALL | re.I)
 
@@ -80,12 +83,20 @@ def walk_folder(root: bytes, levels: int, is_alive: Callable[[], None]) -> Walk:
             walk.left_out.append(f"{shown_path(folder)} cannot be listed ({error.strerror}).")
             continue
         is_alive()
+        present = {entry.name for entry in names}
         for entry in names:
+            if is_unfinished(entry.name, present):
+                continue
             below = _look(entry, walk, seen)
             if below is not None and _may_enter(walk, len(seen), depth, levels):
                 waiting.append((below, depth + 1))
     walk.files.sort(key=lambda file: (file.is_link, file.location))
     return walk
+
+
+def is_unfinished(name: bytes, present: Collection[bytes]) -> bool:
+    """Whether a download of the file ``name`` is under way, by the names of all in its folder."""
+    return name.lower().startswith(_UNFINISHED) or name + _BESIDE_UNFINISHED in present
 
 
 def look_at_file(location: bytes) -> FoundFile:
@@ -178,7 +189,7 @@ def _listed(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
 
 def _look(entry: os.DirEntry[bytes], walk: Walk, seen: set[tuple[int, int]]) -> bytes | None:
     """Take a file in; return a folder that is still to be looked into."""
-    is_model = entry.name.lower().endswith(_SUFFIX)
+    is_model = entry.name.lower().endswith(MODEL_SUFFIX)
     if not is_model and (entry.name.startswith(b".") or not _is_folder(entry)):
         return None
     try:

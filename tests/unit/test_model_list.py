@@ -25,6 +25,7 @@ from app.library.model_entry import (
     ModelEntry,
 )
 from app.library.model_walk import Walk, walk_folder
+from app.model_sheets import about
 from engine_bridge.header_facts import HeaderFacts, read_header_facts
 from tests.unit.gguf_bytes import Gguf, llama_values
 
@@ -50,6 +51,9 @@ class Desk:
         path = self.models / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+        # As if it had lain there for long: what was written a moment ago may still grow.
+        long_ago_s = time.time() - 3_600
+        os.utime(path, (long_ago_s, long_ago_s))
         return path
 
     def list(
@@ -123,6 +127,35 @@ def test_that_what_is_no_model_is_greyed_with_a_sentence(
     assert words in entries["bad.gguf"].problem
     assert not entries["bad.gguf"].is_usable
     assert entries["good.gguf"].is_usable
+
+
+def test_that_a_file_that_may_still_grow_is_not_called_broken(desk: Desk) -> None:
+    path = desk.put("growing.gguf", MODEL[:-100])
+    path.touch()
+    entry = desk.list()["growing.gguf"]
+    assert entry.is_growing
+    assert "not whole yet" in entry.problem
+    assert about(entry) == "not whole yet"
+    os.utime(path, (1e9, 1e9))
+    entry = desk.list()["growing.gguf"]
+    assert not entry.is_growing
+    assert "cut short" in entry.problem
+
+
+def test_that_downloads_under_way_are_left_out(desk: Desk) -> None:
+    for name in (
+        "incomplete-a.gguf",
+        "downloading_b.gguf",
+        "c.gguf.part",
+        "d.gguf.aria2",
+        "e.gguf",
+    ):
+        desk.put(name)
+    desk.put("d.gguf")
+    desk.put("5f.tunedeck-partial")
+    assert list(desk.list()) == ["e.gguf"]
+    (desk.models / "d.gguf.aria2").unlink()
+    assert set(desk.list()) == {"d.gguf", "e.gguf"}
 
 
 # S27: a split model is one entry, its part 1; a joined one is recognised.
