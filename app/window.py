@@ -305,6 +305,7 @@ class Window(QMainWindow):
         self.engine_wiring = EngineWiring(desk, self.top, self.banner, self, desk.kept)
         self.experiments.follow_drafts(self.engine_wiring.drafts)
         self.log_wiring = LogWiring(desk, self.log, self)
+        self.engine_wiring.watching.noted.connect(self.log_wiring.note)
         self.chart_wiring = ChartWiring(self.live, self, desk.last_folder)
         self.template_wiring = TemplateWiring(desk, self.chat.current_id, self)
         self.template_wiring.notes_changed.connect(self.tune_wiring.command_wiring.set_notes)
@@ -326,9 +327,8 @@ class Window(QMainWindow):
             self.tune_wiring.command_wiring.remember(desk.kept)
             self.chart_wiring.remember(desk.kept)
         self.coming_back = ComingBack(desk, self.chat, self._memory, self)
-        is_list_shown = self.conversations.isVisible
         self.files_told = FilesTold(
-            desk, self.log_wiring, self.say, self, is_list_shown=is_list_shown
+            desk, self.log_wiring, self.say, self, is_list_shown=self.conversations.isVisible
         )
         self.chat_wiring.model_dropped.connect(self.engine_wiring.load)
         self.chat_wiring.engine_wanted.connect(self.engine_wiring.restart)
