@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable
 
 from app.export.engine_words import EngineWords, engine_words
+from app.importing import launcher_words
 from app.importing.invocation import Invocation
+from app.importing.launcher_words import WEBUI
 from app.importing.llama_scan import begins_flag
 from app.importing.programs import base_name, family
 
@@ -28,6 +30,8 @@ _DATA = {
     OLLAMA: "ollama",
     LM_STUDIO: "lmstudio",
 }
+# Their files have keys inside keys.
+_NESTING = (OLLAMA, LM_STUDIO, TENSORRT)
 _OF_KIND = {"preset": LLAMA, "modelfile": OLLAMA, "kcpps": KOBOLD}
 _OF_VARIABLE = (
     # Its engine is llama.cpp's server and inherits that one's variables.
@@ -35,6 +39,7 @@ _OF_VARIABLE = (
     (re.compile(r"\s*LLAMA_", re.IGNORECASE), LLAMA),
     (re.compile(r"\s*VLLM_", re.IGNORECASE), VLLM),
     (re.compile(r"\s*(?:SGLANG|SGL)_", re.IGNORECASE), SGLANG),
+    (re.compile(r"\s*KCPP_", re.IGNORECASE), KOBOLD),
     (re.compile(r"\s*(?:TRTLLM|TLLM)_", re.IGNORECASE), TENSORRT),
 )
 _OF_IMAGE = (
@@ -45,6 +50,9 @@ _OF_IMAGE = (
     (re.compile(r"kobold"), KOBOLD),
     (re.compile(r"tensorrt|trtllm"), TENSORRT),
 )
+_LEAST_SHARE = 0.4
+"""Of a text that names no program, as much has to be words of the engine that it is for."""
+_OF_WEBUI = re.compile(r"(?:server|one_click)\.py$|start_(?:linux|windows|macos|wsl)\.(?:sh|bat)$")
 # Programs that were called so general once that only what they get tells them.
 _GENERAL = re.compile(r"(?:server|main)(?:\.exe)?$")
 
@@ -63,6 +71,8 @@ def engine_of(invocation: Invocation) -> str:
 
 def _of_program(invocation: Invocation) -> str:
     found = family(invocation.program)
+    if _OF_WEBUI.match(base_name(invocation.program).lower()):
+        return WEBUI if launcher_words.webui_knows(invocation.words) else ""
     if found:
         return LLAMA if found == "llamafile" else found
     if _GENERAL.match(base_name(invocation.program)) and _of_words(invocation) == LLAMA:
@@ -79,18 +89,49 @@ def _of_variables(invocation: Invocation) -> str:
 
 def _of_words(invocation: Invocation) -> str:
     flags = [word for word in invocation.words if begins_flag(word)]
-    keys = {part for key in invocation.values for part in (key, key.split(".")[-1])}
-    known = {engine: _known(engine_words(data), flags, keys) for engine, data in _DATA.items()}
+    of_room = _of_room(invocation)
+    if of_room:
+        return of_room
+    known = {engine: _known(engine, flags, invocation.values) for engine in _DATA}
     best = max(known, key=lambda engine: known[engine])
-    return best if known[best] else ""
+    said = len(flags) + len(invocation.values)
+    return best if known[best] > said * _LEAST_SHARE else ""
 
 
-def _known(engine: EngineWords, flags: Iterable[str], keys: set[str]) -> int:
+def _of_room(invocation: Invocation) -> str:
+    """Whose file it is, by the rooms that its keys stand in, or by keys that nobody else has."""
+    rooms = ("load_params.", "inference_params.", "llm.load.", "llm.prediction.")
+    if any(key.startswith(rooms) for key in invocation.values):
+        return LM_STUDIO
+    if any(key.startswith(("kv_cache_config.", "moe_config.")) for key in invocation.values):
+        return TENSORRT
+    if not invocation.program and launcher_words.webui_alone(invocation.words):
+        return WEBUI
+    return launcher_words.kind_of_values(invocation.values)
+
+
+def _known(name: str, flags: Iterable[str], keys: Iterable[str]) -> int:
     """How many of the words an engine knows."""
+    engine = engine_words(_DATA[name])
     said = 0
     for flag in flags:
-        name = flag.partition("=")[0]
-        is_meant = engine.abbreviates and len(name) > 4 and engine.beginning_with(name)
-        said += engine.flag(name) is not None or bool(is_meant)
-    of_files = {name for words in engine.keys.values() for word in words for name in word.names}
-    return said + len(keys & of_files)
+        head = flag.partition("=")[0]
+        is_meant = engine.abbreviates and len(head) > 4 and engine.beginning_with(head)
+        said += engine.flag(head) is not None or bool(is_meant)
+    of_files = {
+        spelling
+        for section, words in engine.keys.items()
+        if not section.startswith("--")  # of a value that is JSON
+        for word in words
+        for spelling in word.names
+    }
+    return said + sum(_is_key(engine, key, of_files, nests=name in _NESTING) for key in keys)
+
+
+def _is_key(engine: EngineWords, key: str, of_files: set[str], *, nests: bool) -> bool:
+    """Whether a file of an engine has a key, with dashes or underscores."""
+    last = key.rpartition(".")[2]
+    if key in of_files or (nests and last in of_files):
+        return True
+    spelt = (key, key.replace("_", "-"), key.replace("-", "_"))
+    return "." not in key and any(engine.flag(f"--{each}") is not None for each in spelt)

@@ -11,6 +11,7 @@ import msgspec
 
 from app.importing import (
     koboldcpp_words,
+    launcher_words,
     llama_cpp_python_words,
     llama_words,
     lmstudio_words,
@@ -33,11 +34,17 @@ from app.importing.dialect_choice import (
 from app.importing.found import Found
 from app.importing.found_settings import Usable, settings_for
 from app.importing.invocation import Invocation
+from app.importing.launcher_words import JAN, WEBUI
+from app.importing.other_engines import KNOWN, other_engine
 from app.importing.readers import read
 from app.importing.text_error import TextError
 
 __all__ = ["Found", "TextError", "Usable", "import_text", "settings_for"]
 
+_NO_ENGINE = (
+    "No engine that can be imported from is called in this text. "
+    f"{KNOWN} are known: paste the command with its flags, or the file that they are told by."
+)
 MOST_CALLS = 200
 """Commands of one text that are read; nobody chooses among more."""
 _DIALECTS: Mapping[str, Callable[[Invocation], Found]] = {
@@ -49,6 +56,8 @@ _DIALECTS: Mapping[str, Callable[[Invocation], Found]] = {
     KOBOLD: koboldcpp_words.understand,
     TENSORRT: tensorrt_words.understand,
     LM_STUDIO: lmstudio_words.understand,
+    WEBUI: launcher_words.understand_webui,
+    JAN: launcher_words.understand_jan,
 }
 
 
@@ -62,15 +71,27 @@ def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
     Raises:
         TextError: If nothing of the kind is in it; a sentence for the person.
     """
-    calls = [call for call in read(text, hint) if engine_of(call) in _DIALECTS]
-    if not calls:
-        raise TextError(
-            "No engine that can be imported from is called in this text. llama.cpp, Ollama, vLLM, "
-            "SGLang, TensorRT-LLM, LM Studio and KoboldCpp are known: paste the command with its "
-            "flags, or the file that they are told by."
-        )
+    calls = _calls(text, hint)
     found = [_DIALECTS[engine_of(call)](call) for call in calls[:MOST_CALLS]]
     if len(calls) > MOST_CALLS:
         more = f"{len(calls) - MOST_CALLS:,} more commands of the text were not read."
         found[-1] = msgspec.structs.replace(found[-1], notes=(*found[-1].notes, more))
     return tuple(found)
+
+
+def _calls(text: str, hint: str) -> list[Invocation]:
+    """What the text calls of engines that are known."""
+    sure = other_engine(text, is_sure=True)
+    if sure:
+        raise TextError(sure)
+    other = other_engine(text)
+    try:
+        read_calls = read(text, hint)
+    except TextError as error:
+        if other:
+            raise TextError(other) from error
+        raise
+    calls = [call for call in read_calls if engine_of(call) in _DIALECTS]
+    if not calls:
+        raise TextError(other or _NO_ENGINE)
+    return calls

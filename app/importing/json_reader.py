@@ -17,6 +17,7 @@ from app.importing.invocation import Invocation
 from app.importing.kcpps_reader import is_kcpps, read_kcpps
 from app.importing.kinds import shell_of
 from app.importing.loose_json import without_comments
+from app.importing.name_sets import names
 from app.importing.posix_reader import read_script as read_posix
 from app.importing.powershell_reader import read_script as read_powershell
 from app.importing.shell_text import begins_call
@@ -56,6 +57,9 @@ def read_json(text: str) -> tuple[Invocation, ...]:
         return unwrapped(Call(tuple(texts_of(document))), "json")
     if isinstance(document, dict) and is_kcpps(document):
         return read_kcpps(document)
+    served = _served_models(document)
+    if served:
+        return served
     called = [each for _, mapping in mappings_in(document) for each in _called(mapping)]
     if called:
         return tuple(called)
@@ -69,6 +73,24 @@ def _document(text: str) -> Node:
     return _node(read, 0)
 
 
+def _served_models(document: Node) -> tuple[Invocation, ...]:
+    """The models of a file of llama-cpp-python's server, each with what all of them get."""
+    models = document.get("models") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(models, list):
+        return ()
+    found = []
+    for model in models:
+        if not isinstance(model, dict) or "model" not in model or not _OF_BINDING & model.keys():
+            continue
+        common = {key: value for key, value in document.items() if isinstance(value, str)}
+        said = {f"--{key}": texts_of(value) for key, value in (common | model).items()}
+        words = [word for flag, texts in said.items() for word in (flag, ",".join(texts))]
+        title = next(iter(texts_of(model.get("model_alias"))), "")
+        found.append(Invocation("json", "llama_cpp.server", tuple(words), title=title))
+    return tuple(found)
+
+
+_OF_BINDING = names("n_ctx n_gpu_layers n_batch n_threads chat_format offload_kqv model_alias")
 _DEEPEST = 100
 
 

@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 
 from app.importing.programs import base_name
+from app.importing.python_calls import is_python
 from app.importing.shell_text import begins_call, calls_inside
 
 
@@ -23,6 +24,7 @@ class Kind(StrEnum):
     YAML = "yaml"
     JSON = "json"
     ENV = "env"
+    PYTHON = "python"
 
 
 _BY_ENDING = {
@@ -64,6 +66,7 @@ _MODEL_LINE = re.compile(
     r"|from[ \t]+\S+[ \t]*$|>{0,3}[ \t]*/set[ \t]+(?:parameter|system|template)[ \t])"
 )
 _ONLY_MODEL_LINE = re.compile(r"^[ \t]*(?:PARAMETER[ \t]+\w+[ \t]|TEMPLATE[ \t]|ADAPTER[ \t])", _M)
+_TYPED_INTO_OLLAMA = re.compile(r"^[ \t]*>{3}[ \t]*/set[ \t]+parameter[ \t]", _M)
 _DOCKER_LINE = re.compile(
     r"^[ \t]*(?:ENTRYPOINT|CMD|RUN|COPY|WORKDIR|EXPOSE|ENV|ARG|VOLUME)[ \t]+\S", _M
 )
@@ -138,6 +141,8 @@ def kind_of(text: str, hint: str = "") -> Kind:
         return hinted
     if _looks_like_json(text):
         return Kind.JSON
+    if _ending(hint) == "py" or is_python(text):
+        return Kind.PYTHON if is_python(text) else Kind.SHELL
     if _ending(hint) in _SHELLS or _HERE_DOCUMENT.search(text):
         return Kind.SHELL
     return _by_lines(text)
@@ -148,7 +153,8 @@ def _by_lines(text: str) -> Kind:
         return Kind.SYSTEMD
     if _is_ini(text):
         return Kind.PRESET
-    if _ONLY_MODEL_LINE.search(text) or _begins_with(text, _MODEL_LINE):
+    is_typed = _TYPED_INTO_OLLAMA.search(text) is not None
+    if is_typed or _ONLY_MODEL_LINE.search(text) or _begins_with(text, _MODEL_LINE):
         return Kind.DOCKERFILE if _DOCKER_LINE.search(text) else Kind.MODELFILE
     if _begins_with(text, _DOCKER_LINE):
         return Kind.DOCKERFILE

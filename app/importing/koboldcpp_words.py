@@ -36,6 +36,7 @@ from app.importing.model_words import DRAFT, place_file
 from app.importing.sampling_words import take_sampler
 from app.importing.typed_numbers import decimal
 from app.importing.typed_numbers import whole as whole_number
+from app.importing.unwrapping import read_posix_words
 from app.importing.variable_words import look_at_variables
 from engine_bridge.typed_text import quoted
 
@@ -49,7 +50,7 @@ def understand(invocation: Invocation) -> Found:
     """What the words of KoboldCpp mean to the desk."""
     gathering = Gathering(TARGET, invocation)
     engine = engine_words("koboldcpp")
-    words = (*invocation.words, *flags_of_file(invocation.values, engine, _HANDLERS))
+    words = (*_words(invocation), *flags_of_file(invocation.values, engine, _HANDLERS))
     alone = understand_flags(gathering, read_flags(words, engine), engine, _HANDLERS)
     if invocation.values:  # a value that its own key cannot take is not the model
         _leave_out(gathering, alone)
@@ -61,6 +62,18 @@ def understand(invocation: Invocation) -> Found:
     look_at_variables(gathering, engine, "KCPP_")
     tell_contradictions(gathering)
     return gathering.found()
+
+
+def _words(invocation: Invocation) -> tuple[str, ...]:
+    """Its words; those that its image takes from variables where it gets no others."""
+    if invocation.words or invocation.values:
+        return invocation.words
+    env = invocation.env
+    files = [word for name in ("KCPP_MODEL",) for word in env.get(name, "").split(",") if word]
+    return (
+        *read_posix_words(env.get("KCPP_ARGS", "")),
+        *[w for f in files for w in ("--model", f)],
+    )
 
 
 # --- Words without a flag, and files ------------------------------------------------------------
@@ -80,6 +93,8 @@ def _take_alone(gathering: Gathering, alone: tuple[str, ...]) -> None:
         is_number = whole_number(word) is not None
         if is_number and has_model and "port" not in gathering.other:
             gathering.understood_whole("port", word, "the port")
+        elif is_number and gathering.invocation.values:
+            continue  # the file says its port twice, and the flag's is what counts
         elif is_number or has_model:
             left.append(word)
         else:
@@ -233,10 +248,20 @@ def _queue(gathering: Gathering, said: Said) -> None:
         gathering.note(f"{said.written} lets requests wait for each other, as they do here.")
 
 
+def _active_experts(gathering: Gathering, said: Said) -> None:
+    if whole_number(said.value) != -1:  # as many as the model says
+        _EXPERTS(gathering, said)
+
+
 def _window(gathering: Gathering, said: Said) -> None:
     gathering.note(f"{said.written} is about KoboldCpp's own window.")
 
 
+_EXPERTS = untranslatable(
+    "not_transferable",
+    "{}: llama.cpp takes the number of experts as a metadata override, whose key is named after "
+    "the model's architecture",
+)
 _HANDLERS: dict[str, Handler] = {
     "--model": _model,
     "--contextsize": whole("ctx_total_tok"),
@@ -279,10 +304,6 @@ _HANDLERS: dict[str, Handler] = {
     "--launch": _window,
     "--quiet": _window,
     "--config": named_file,
-    "--moeexperts": untranslatable(
-        "not_transferable",
-        "{}: llama.cpp takes the number of experts as a metadata override, whose key is named "
-        "after the model's architecture",
-    ),
+    "--moeexperts": _active_experts,
     "--splitmode": chosen("split_mode"),
 }

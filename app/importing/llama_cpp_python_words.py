@@ -10,6 +10,7 @@ from collections.abc import Callable
 from app.importing.found import Found
 from app.importing.gathering import Gathering
 from app.importing.invocation import Invocation
+from app.importing.sampling_words import take_sampler
 from app.importing.secret_words import is_secret_name
 from app.importing.typed_numbers import decimal, truth, whole
 from engine_bridge.settings.domain import Value
@@ -53,6 +54,7 @@ def _layers(text: str) -> Value | None:
 _KEYS: dict[str, tuple[str, Callable[[str], Value | None]]] = {
     "model": ("model_path", _text),
     "hf_model_repo_id": ("hf_repo", _text),
+    "hf_file": ("hf_file", _text),
     "n_ctx": ("ctx_total_tok", _whole),
     "n_gpu_layers": ("n_gpu_layers", _layers),
     "split_mode": ("split_mode", _named(_SPLITS)),
@@ -133,7 +135,7 @@ def _take(gathering: Gathering, written: str, value: str | None) -> None:
     elif name in _OTHERS and value is not None:
         key, read = _OTHERS[name]
         gathering.understood(key, read(value))
-    elif not _take_special(gathering, name, value):
+    elif not _take_special(gathering, name, value) and not _is_sampler(gathering, name, value):
         gathering.problem("unknown_flag", f"{written} is no setting that TuneDeck has")
         shown = "REDACTED" if is_secret_name(name) else value
         gathering.keep_words((written, *([shown] if shown is not None else [])))
@@ -163,6 +165,12 @@ def _take_special(gathering: Gathering, name: str, value: str | None) -> bool:
     return True
 
 
+def _is_sampler(gathering: Gathering, name: str, value: str | None) -> bool:
+    """Whether a library of chains sets a sampler where it loads, and takes it then."""
+    is_python = gathering.invocation.kind == "python"
+    return is_python and value is not None and take_sampler(gathering, name, value)
+
+
 def _derive(gathering: Gathering) -> None:
     """One slot with the whole context, which is short where nothing is said."""
     settings = gathering.settings
@@ -175,7 +183,8 @@ def _derive(gathering: Gathering) -> None:
     gathering.setting("kv_unified", value=False, derived=True)
     total = settings.get("ctx_total_tok")
     if "ctx_total_tok" not in settings:
-        gathering.note("Its context is 2,048 tokens where no --n_ctx is said.")
+        default_tok = 512 if gathering.invocation.kind == "python" else 2048
+        gathering.note(f"Its context is {default_tok:,} tokens where no n_ctx is said.")
     elif isinstance(total, int) and total > 0:
         gathering.setting("ctx_per_slot_tok", total, derived=True)
     if "n_gpu_layers" not in settings:

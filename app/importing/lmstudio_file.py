@@ -12,10 +12,12 @@ from app.importing.typed_numbers import decimal, truth
 from engine_bridge.settings.cache_type import CACHE_TYPES
 
 # Fields of its files begin with the room that they are from.
-_ROOMS = ("llm.load.llama.", "llm.load.", "embedding.load.llama.", "embedding.load.",
+_ROOMS = ("load_params.", "inference_params.", "llm.load.llama.", "llm.load.",
+          "embedding.load.llama.", "embedding.load.",
           "llm.prediction.llama.", "llm.prediction.", "load.", "config.", "operation.")  # fmt: skip
 # Switches that say together how the file is read.
-_LOADING = {"tryMmap": "mmap", "keepModelInMemory": "mlock"}
+_LOADING = {"tryMmap": "mmap", "keepModelInMemory": "mlock", "use_mmap": "mmap",
+            "use_mlock": "mlock"}  # fmt: skip
 # A field that can be switched off has its value beside the switch.
 _SWITCH, _VALUE = ".checked", ".value"
 _Taker = Callable[[Gathering, str, tuple[str, ...]], None]
@@ -117,6 +119,13 @@ def _draft(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
         gathering.setting("spec_types", (kind_by_name(items[-1]),), derived=True)
 
 
+def _layers(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
+    if items[-1] == "-1":
+        gathering.setting("n_gpu_layers", "all")
+    else:
+        gathering.whole("n_gpu_layers", items[-1], name)
+
+
 def _model(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
     take_name(gathering, items[-1])
 
@@ -156,6 +165,13 @@ _KEYS: dict[str, _Taker] = {
     "speculativeDraftMinTokens": _whole("draft_n_min"),
     "speculativeDraftMinContinueProbability": _decimal("draft_p_min"),
     "systemPrompt": _text("system_prompt"),
+    # What its presets had before its version 0.3.
+    "n_ctx": _whole("ctx_total_tok"),
+    "n_batch": _whole("batch_tok"),
+    "n_threads": _whole("threads"),
+    "n_gpu_layers": _layers,
+    "main_gpu": _whole("main_gpu"),
+    "pre_prompt": _text("system_prompt"),
 }
 # How LM Studio calls samplers.
 _SAMPLERS = {
@@ -167,6 +183,13 @@ _SAMPLERS = {
     "presencePenalty": "presence_penalty",
     "frequencyPenalty": "frequency_penalty",
     "maxPredictedTokens": "max_new_tokens",
+    "temp": "temperature",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "repeat_penalty": "repeat_penalty",
+    "n_predict": "max_new_tokens",
+    "seed": "seed",
 }
 
 

@@ -13,6 +13,9 @@ from app.importing.name_sets import names
 
 _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
 _TYPED = re.compile(r"[ \t]*>{0,3}[ \t]*/set[ \t]+(parameter|system|template)[ \t]+(.*)")
+# A session begins with the model: "ollama run name", whatever stands around it.
+_STARTED = re.compile(r".{0,200}?\bollama[ \t]+run[ \t]+(?:--\S+[ \t]+)*([\w./:-]+)")
+_WRITTEN_OTHERWISE = re.compile(r"(\w+)[ \t]*[=:][ \t]*(\S.*)", re.DOTALL)
 _INSTRUCTIONS = names(
     "FROM PARAMETER TEMPLATE SYSTEM ADAPTER LICENSE MESSAGE REQUIRES RENDERER PARSER DRAFT"
 )
@@ -24,7 +27,7 @@ def read_modelfile(text: str) -> tuple[Invocation, ...]:
     """What the file says, by instructions in capitals and parameters in lower case."""
     values: dict[str, list[str]] = {}
     problems: list[str] = []
-    text, at = _as_file(text), 0
+    (text, is_session), at = _as_file(text), 0
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -43,14 +46,21 @@ def read_modelfile(text: str) -> tuple[Invocation, ...]:
         _add(word, value, values, problems)
     if not values:
         return ()
+    if is_session and "FROM" not in values:
+        problems.append("fragment: the text names no model; it goes on top of what is set")
     found = {key: tuple(said) for key, said in values.items()}
     return (Invocation("modelfile", "", values=found, problems=once(problems)),)
 
 
-def _as_file(text: str) -> str:
-    """What was typed into a session (``/set parameter num_ctx 4096``) as lines of a file."""
-    typed = [match for match in map(_TYPED.match, text.split("\n")) if match]
-    return "\n".join(f"{each.group(1).upper()} {each.group(2)}" for each in typed) or text
+def _as_file(text: str) -> tuple[str, bool]:
+    """What was typed into a session (``/set parameter num_ctx 4096``) as a file; whether it was."""
+    lines = text.split("\n")
+    typed = [match for match in map(_TYPED.match, lines) if match]
+    if not typed:
+        return text, False
+    started = [match.group(1) for match in map(_STARTED.match, lines) if match]
+    found = [f"FROM {name}" for name in started[-1:]]
+    return "\n".join([*found, *(f"{m.group(1).upper()} {m.group(2)}" for m in typed)]), True
 
 
 def _value(text: str, start: int, end: int) -> tuple[str, int, bool]:
@@ -70,6 +80,13 @@ def _value(text: str, start: int, end: int) -> tuple[str, int, bool]:
 def _add(word: str, value: str, values: dict[str, list[str]], problems: list[str]) -> None:
     key = word
     if word == "PARAMETER":
+        otherwise = _WRITTEN_OTHERWISE.fullmatch(value)
+        if otherwise:
+            problems.append(
+                f"broken_file: “PARAMETER {value[:60]}” is written “PARAMETER "
+                f"{otherwise.group(1)} {otherwise.group(2)[:60]}”, and was read as that"
+            )
+            value = f"{otherwise.group(1)} {otherwise.group(2)}"
         name, _, value = value.partition(" ") if " " in value else value.partition("\t")
         key, value = name.lower(), value.strip()
         if not value:

@@ -10,11 +10,13 @@ from app.importing.draft_words import derive_kind
 from app.importing.gathering import Gathering
 from app.importing.go_template import builtin_like
 from app.importing.model_words import DRAFT, is_path, place_file
+from app.importing.programs import base_name
 from app.importing.sampling_words import take_sampler
 from app.importing.typed_numbers import is_placeholder, is_variable, truth, whole
 from engine_bridge.typed_text import quoted
 
 _OPTIONS = "options."
+_OF_CREATE = "parameters."
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)?")
 # What a request says beside its options, and what a Modelfile says beside its parameters.
 _SHOWN = {"keep_alive": "keep_alive", "system": "system_prompt", "SYSTEM": "system_prompt"}
@@ -22,6 +24,11 @@ _NOT_SETTINGS = (
     "prompt", "messages", "suffix", "context", "stream", "raw", "format", "images", "think",
     "truncate", "shift", "tools", "logprobs", "top_logprobs", "input", "dimensions",
 )  # fmt: skip
+_PROJECTOR = re.compile(
+    r"mmproj|projector|clip|vision[-_.]?(?:adapter|tower|encoder)|[-_.]vit[-_.]", re.IGNORECASE
+)
+# Of a model in parts the first is named, and stands for all.
+_LATER_PART = re.compile(r"-(?!00001)\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 _ABOUT = ("LICENSE", "MESSAGE", "REQUIRES", "RENDERER", "PARSER")
 
 
@@ -79,15 +86,49 @@ def _modelfile(
 
 def _from(gathering: Gathering, models: tuple[str, ...]) -> None:
     if not models:
-        gathering.problem("no_model", "the line FROM is missing, which names the model")
+        if not gathering.has_problem("fragment"):
+            gathering.problem("no_model", "the line FROM is missing, which names the model")
         return
-    take_name(gathering, models[0], "FROM")
-    if models[0].startswith("~") and not gathering.has_problem("home_path"):
+    model, projector = _model_and_projector(gathering, models)
+    take_name(gathering, model, "FROM")
+    if model.startswith("~") and not gathering.has_problem("home_path"):
         gathering.problem(
             "home_path", "~ is not expanded by every engine; write the whole path of the model"
         )
-    for projector in models[1:2]:
+    if projector:
         gathering.setting("mmproj_path", projector)
+
+
+def _model_and_projector(gathering: Gathering, models: tuple[str, ...]) -> tuple[str, str]:
+    """Which of several ``FROM`` is the model, and which is what it sees with, if any is.
+
+    Ollama tells files apart by what they hold, whatever their order is; here their names tell. Of
+    names of its library it takes the last.
+    """
+    files = [each for each in models if is_path(each)]
+    if len(models) == 1 or not files:
+        if len(models) > 1:
+            gathering.problem(
+                "duplicate_option",
+                f"FROM stands {len(models)} times; the last one is taken, {models[-1]}",
+            )
+        return models[-1], ""
+    shards = [each for each in files if not _LATER_PART.search(each)]
+    projectors = [each for each in shards if _PROJECTOR.search(base_name(each))]
+    others = [each for each in shards if each not in projectors]
+    if len(projectors) == 1 and len(others) == 1:
+        return others[0], projectors[0]
+    if len(shards) == 1:
+        return shards[0], ""
+    gathering.problem(
+        "ambiguous_model",
+        "FROM stands several times, and Ollama sees by what the files hold which one is the "
+        "projector; their names do not tell, so the first is read as the model and the second as "
+        "the projector",
+    )
+    left = [f"FROM {each}" for each in models if each not in shards[:2]]
+    gathering.keep_words(left)
+    return (shards or files)[0], shards[1] if len(shards) > 1 else ""
 
 
 def _template(gathering: Gathering, text: str) -> None:
@@ -245,6 +286,10 @@ def _request(
         base = key.split(".", 1)[0]
         if key.startswith(_OPTIONS):
             _parameter(gathering, key.removeprefix(_OPTIONS), items, engine, "options")
+        elif key.startswith(_OF_CREATE):
+            _parameter(gathering, key.removeprefix(_OF_CREATE), items, engine, "PARAMETER")
+        elif key == "model" and "from" in values:
+            gathering.understood("alias", items[-1])
         elif key in ("model", "from"):
             take_name(gathering, items[-1])
         elif key == "template":

@@ -29,6 +29,7 @@ from app.importing.posted_text import as_written
 from app.importing.powershell_reader import read_script as read_powershell
 from app.importing.preset_reader import read_preset
 from app.importing.programs import base_name, family, is_call
+from app.importing.python_calls import read_python
 from app.importing.python_lists import lists_in
 from app.importing.shell_text import commands_in
 from app.importing.supervisor_reader import is_supervisor, read_supervisor
@@ -59,6 +60,7 @@ _FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {
     Kind.YAML: read_yaml,
     Kind.JSON: read_json,
     Kind.ENV: read_env,
+    Kind.PYTHON: read_python,
 }
 # Files that are told by a mark in them, whatever their name.
 _MARKED: tuple[tuple[Callable[[str], bool], Callable[[str], tuple[Invocation, ...]]], ...] = (
