@@ -8,6 +8,9 @@ from pathlib import Path
 
 # A question and its answer take longer than a megabyte; a header has 0.1 to 20 of them.
 _FIRST_BYTES, _MOST_BYTES = 1 << 20, 8 << 20
+# What is passed over is loaded along up to here: the scores of a vocabulary, behind which its
+# reader goes on, and not the weights, behind which it looks for the end.
+_LARGEST_GAP_BYTES = 4 << 20
 
 Load = Callable[[int, int], bytes]
 """Loads the bytes from the first number to the second (exclusive)."""
@@ -80,7 +83,7 @@ class RangedFile(io.RawIOBase):
         super().close()
 
     def _content(self, begin: int, end: int) -> bytes:
-        if begin > self._front:
+        if begin > self._front + _LARGEST_GAP_BYTES:
             return self._loaded(begin, end)  # the end of the file: nobody reads on from there
         while self._front < end:
             until = min(self._size, max(end, self._front + self._next_bytes))
