@@ -204,7 +204,9 @@ def shown_fixed(name: str, value: object) -> Handler:
     """Something that a switch alone says."""
 
     def handle(gathering: Gathering, said: Said) -> None:
-        if not said.off:
+        if said.off:
+            gathering.note(f"{said.written} leaves off what is off by itself.")
+        else:
             gathering.understood(name, value)
 
     return handle

@@ -42,8 +42,9 @@ def read_json(text: str) -> tuple[Invocation, ...]:
         try:
             document = _document(text)
         except json.JSONDecodeError:
-            # Editors of settings allow comments, and a comma behind the last entry.
-            document = _document(without_comments(text))
+            # Editors of settings allow comments, and a comma behind the last entry; a part of a
+            # file has no braces around it.
+            document = _document(without_comments(_braced(text)))
     except json.JSONDecodeError as error:
         raise NotOfThisKindError(
             f"The text looks like JSON and is none: line {error.lineno} breaks it "
@@ -66,6 +67,10 @@ def read_json(text: str) -> tuple[Invocation, ...]:
     fields = _fields(document)
     values = fields or flat(document)
     return (Invocation("json", "", values=values),) if values else ()
+
+
+def _braced(text: str) -> str:
+    return text if text.strip()[:1] in {"{", "[", "/", "#"} else f"{{{text.strip().rstrip(',')}}}"
 
 
 def _document(text: str) -> Node:

@@ -120,6 +120,8 @@ _WINDOWS_MARKS = (
 _SINGLE_QUOTED = re.compile(r"(?:^|[\s=])'([^'\n]*)'", _M)
 _CALLED_WITH_SLASH = re.compile(r"^[ \t]*\.{1,2}/\S+\.exe\b", _M)
 _STRONG = 3
+# Members of an object whose braces were left behind; a YAML key in quotes has no comma behind it.
+_MEMBERS = re.compile(r"\"\w+\"\s*:\s*(?:\"[^\"\n]*\"|[\w.-]+|\[[^\]\n]*\])\s*,\s*\"\w+\"\s*:")
 # What may stand before and behind JSON of an editor.
 _COMMENTS = re.compile(r"\A(?:\s*(?://[^\n]*\n|/\*[^*]*\*/))+|(?:\n\s*//[^\n]*)+\s*\Z")
 _SCRIPT_BEGINS = re.compile(
@@ -232,7 +234,7 @@ def _looks_like_json(text: str) -> bool:
     bare = _COMMENTS.sub("", text).strip()
     is_object = bare.startswith("{") and bare.endswith("}")
     is_list = re.match(r"\[\s*[\"{]", bare) is not None and bare.endswith("]")
-    return is_object or is_list
+    return is_object or is_list or _MEMBERS.match(bare) is not None
 
 
 def _is_ini(text: str) -> bool:

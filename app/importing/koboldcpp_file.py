@@ -15,6 +15,10 @@ _OF_DRAFTS = ("draftamount", "draftgpulayers", "draftgpusplit")
 _NOTHING = ("", "0", "false", "default")
 
 
+# Whatever else a switch has switches it on, as Python takes it.
+_OFF = ("", "0", "0.0", "false")
+
+
 def flags_of_file(
     values: Mapping[str, tuple[str, ...]], engine: EngineWords, handled: Container[str]
 ) -> list[str]:
@@ -34,7 +38,7 @@ def flags_of_file(
         if flag is None:
             words += [f"--{key}", *items] if any(i not in _NOTHING for i in items) else []
         elif flag.arity == 0:
-            words += [flag.names[0]] if items[-1:] == ("true",) else []
+            words += [flag.names[0]] if any(item not in _OFF for item in items[-1:]) else []
         elif any(items) and (flag.names[0] in handled or not _is_unasked(items, flag.default)):
             words += [flag.names[0], *items]
     return words

@@ -27,6 +27,8 @@ def settle(gathering: Gathering) -> None:
         gathering.setting("load_mode", mode)
     scale = other.pop(_SCALE, None)
     adapters = gathering.settings.get("lora")
+    if scale is not None and not adapters:
+        gathering.note(f"--loramult {scale} is for adapters, and none is named.")
     if isinstance(adapters, tuple) and isinstance(scale, float) and scale != 1.0:
         gathering.setting("lora", tuple(f"{adapter}:{scale}" for adapter in adapters))
 

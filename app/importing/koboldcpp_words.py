@@ -90,6 +90,8 @@ def _take_alone(gathering: Gathering, alone: tuple[str, ...]) -> None:
     has_model = bool({"model_path", "hf_repo"} & gathering.settings.keys())
     left = []
     for word in alone:
+        if gathering.invocation.values and word == gathering.settings.get("model_path"):
+            continue  # the file names it twice
         is_number = whole_number(word) is not None
         if is_number and has_model and "port" not in gathering.other:
             gathering.understood_whole("port", word, "the port")

@@ -29,6 +29,10 @@ def _switch(*words: str) -> _Words:
     return lambda value: [] if truth(value) is False else list(words)
 
 
+def _flash(value: str) -> list[str]:
+    return ["--flash-attn", "off" if truth(value) is False else "on"]
+
+
 def _unless(*words: str) -> _Words:
     return lambda value: list(words) if truth(value) is False else []
 
@@ -62,7 +66,7 @@ _WEBUI: Mapping[str, _Words] = {
     "n-ctx": _filled("--ctx-size"),
     "max-seq-len": _filled("--ctx-size"),
     "cache-type": _caches,
-    "flash-attn": _switch("--flash-attn", "on"),
+    "flash-attn": _flash,
     "threads": _filled("--threads"),
     "threads-batch": _filled("--threads-batch"),
     "batch-size": _flag("--batch-size"),
@@ -110,7 +114,7 @@ _JAN: Mapping[str, _Words] = {
     "n_batch": _flag("--batch-size"),
     "n_ubatch": _flag("--ubatch-size"),
     "cache_type": _caches,
-    "flash_attn": _switch("--flash-attn", "on"),
+    "flash_attn": _flash,
     "use_mmap": _unless("--no-mmap"),
     "cont_batching": _unless("--no-cont-batching"),
     "temperature": _flag("--temp"),

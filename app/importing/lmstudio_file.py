@@ -56,6 +56,13 @@ def _text(key: str) -> _Taker:
     return take
 
 
+def _is_on(gathering: Gathering, name: str, items: tuple[str, ...]) -> bool:
+    on = truth(items[-1])
+    if on is None:
+        gathering.problem("bad_value", f"{name} is on or off, and no “{items[-1][:40]}”")
+    return bool(on)
+
+
 def _flash(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
     gathering.setting("flash_attn", "on" if truth(items[-1]) else "off")
 
@@ -74,7 +81,7 @@ def _cache(*keys: str) -> _Taker:
 
 
 def _wide_cache(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
-    if truth(items[-1]):
+    if _is_on(gathering, name, items):
         _cache("cache_type_k", "cache_type_v")(gathering, name, ("f16",))
 
 
@@ -97,17 +104,17 @@ def _experts(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
 
 
 def _direct(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
-    if truth(items[-1]):
+    if _is_on(gathering, name, items):
         gathering.setting("load_mode", "dio")
 
 
 def _ahead(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
-    if truth(items[-1]):
+    if _is_on(gathering, name, items):
         gathering.setting("spec_types", ("draft-mtp",))
 
 
 def _simple(gathering: Gathering, name: str, items: tuple[str, ...]) -> None:
-    if truth(items[-1]):
+    if _is_on(gathering, name, items):
         gathering.setting("spec_types", ("draft-simple",))
 
 

@@ -280,23 +280,36 @@ _PARAMETERS: dict[str, _Taker] = {
 def _request(
     gathering: Gathering, values: Mapping[str, tuple[str, ...]], engine: EngineWords
 ) -> None:
+    about: list[str] = []
     for key, items in values.items():
+        base = key.split(".", 1)[0]
         if not items:
             continue
-        base = key.split(".", 1)[0]
         if key.startswith(_OPTIONS):
             _parameter(gathering, key.removeprefix(_OPTIONS), items, engine, "options")
         elif key.startswith(_OF_CREATE):
             _parameter(gathering, key.removeprefix(_OF_CREATE), items, engine, "PARAMETER")
-        elif key == "model" and "from" in values:
-            gathering.understood("alias", items[-1])
-        elif key in ("model", "from"):
-            take_name(gathering, items[-1])
-        elif key == "template":
-            _template(gathering, items[-1])
-        elif key in _SHOWN:
-            gathering.understood(_SHOWN[key], items[-1])
-        elif base not in _NOT_SETTINGS:
+        elif base in _NOT_SETTINGS:
+            about.append(base)
+        elif not _is_asked(gathering, key, items[-1], is_made="from" in values):
             gathering.problem("unknown_key", f"{quoted(key)} is no key of a request to Ollama")
             gathering.keep_words((f"{key}: {', '.join(items)}",))
+    if about:
+        named = ", ".join(dict.fromkeys(about))
+        gathering.note(f"What is asked is no setting and is left out: {named}.")
     _settle_drafts(gathering)
+
+
+def _is_asked(gathering: Gathering, key: str, text: str, *, is_made: bool) -> bool:
+    """Take what a request says of the model; whether that is what the key is for."""
+    if key == "model" and is_made:
+        gathering.understood("alias", text)
+    elif key in ("model", "from"):
+        take_name(gathering, text)
+    elif key == "template":
+        _template(gathering, text)
+    elif key in _SHOWN:
+        gathering.understood(_SHOWN[key], text)
+    else:
+        return False
+    return True

@@ -35,7 +35,10 @@ def told_together(gathering: Gathering, said: Said) -> None:
 
 def take(gathering: Gathering, said: Iterable[Said]) -> None:
     """Take what the flags of a whole line say of drafts."""
-    drafting = _Drafting({one.name: one.value for one in said if one.name in FLAGS and one.value})
+    values = {one.name: one.value for one in said if one.name in FLAGS and one.value}
+    drafting = _Drafting(values)
+    if values and not drafting.algorithm:
+        gathering.note(f"SGLang drafts only with {_ALGORITHM}, which is not said.")
     if drafting.model:
         place_model(gathering, drafting.model, DRAFT)
     if drafting.algorithm:
