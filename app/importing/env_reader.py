@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.importing.call import once
 from app.importing.invocation import Invocation
+from app.importing.openrc_service import service_of
+from app.importing.unwrapping import unwrapped
 
 _LINE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)([ \t]*)=([ \t]*)(.*)")
 _QUOTED = re.compile(r"(['\"])(.*?)\1[ \t]*(?:#.*)?$")
@@ -44,6 +47,9 @@ def read_env(text: str) -> tuple[Invocation, ...]:
         if value.startswith("~/") and quoted:
             problems.append(_HOME.format(name=name))
         env[name] = value
+    service = service_of(env)
+    if service is not None:
+        return unwrapped(replace(service, problems=once(problems), notes=once(notes)), "openrc")
     told = (once(problems), once(notes))
     return (Invocation("env", "", env=env, problems=told[0], notes=told[1]),) if env else ()
 

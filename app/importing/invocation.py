@@ -15,9 +15,9 @@ class Invocation:
 
     Attributes:
         kind: What the text was: ``posix``, ``cmd``, ``powershell``, ``docker-run``, ``compose``,
-            ``kubernetes``, ``systemd``, ``supervisor``, ``launchd``, ``nix``, ``llama-swap``,
-            ``preset``, ``env``, ``modelfile``, ``dockerfile``, ``python``, ``kcpps``, ``json`` or
-            ``yaml``.
+            ``kubernetes``, ``systemd``, ``supervisor``, ``launchd``, ``openrc``, ``nix``,
+            ``llama-swap``, ``preset``, ``env``, ``modelfile``, ``dockerfile``, ``python``,
+            ``kcpps``, ``json`` or ``yaml``.
         program: The program as it was called, without its folder; empty where only its
             environment or its file is known, or where the text begins with flags. An interpreter
             is left out: ``python -m vllm.entrypoints.openai.api_server`` is the program

@@ -146,7 +146,10 @@ class _Lexer:
             # A file that the shell fills with what a command prints.
             self._put_in(self._closing(")", self.at + 2), "command", is_quoted=True)
         elif character == "(" and self._follows_flag():
-            self._fish_command()
+            if self._command(self.at + 1, ")", is_quoted=True):
+                self.problems.append(said.FISH)
+            else:
+                self._plain_operator()
         elif placeholder:
             self._add(placeholder.group())
             self.at = placeholder.end()
@@ -179,17 +182,6 @@ class _Lexer:
         word = "".join(piece.text for piece in self.pieces)
         is_array = word.endswith("=") and not word.startswith("-")
         return self._is_in_word and not is_array and not self.text.startswith("()", self.at)
-
-    def _fish_command(self) -> None:
-        """``(command)``, told as bash would write it."""
-        end = self._closing(")", self.at + 1)
-        if end < 0:
-            self._plain_operator()
-            return
-        self.problems.append(said.FISH)
-        self._is_in_word = True
-        self.pieces.append(Piece(f"${self.text[self.at : end]}", True, "command", UNKNOWN))
-        self.at = end
 
     def _follows_flag(self) -> bool:
         """Whether the word before is a flag, behind which no bracket stands in sh or bash."""
@@ -318,7 +310,8 @@ class _Lexer:
         following = text[at + 1 : at + 2]
         name = _NAME.match(text, at + 1)
         if text[at] == "`":
-            self._put_in(self._closing("`", at + 1), "command", is_quoted=is_quoted)
+            if not self._command(at + 1, "`", is_quoted=is_quoted):
+                self._put_in(-1, "command", is_quoted=is_quoted)
         elif name:
             self._add_variable(Piece(text[at : name.end()], is_quoted, name.group()))
         elif following == "{":
@@ -332,6 +325,16 @@ class _Lexer:
         else:
             self._add("$", is_quoted=is_quoted)
             self.at += 1
+
+    def _command(self, start: int, closing: str, *, is_quoted: bool) -> bool:
+        """What a command prints, told as it is written today; whether it closes."""
+        end = self._closing(closing, start)
+        if end >= 0:
+            inside = f"$({self.text[start : end - 1]})"
+            self._is_in_word = True
+            self.pieces.append(Piece(inside, is_quoted, "command", UNKNOWN))
+            self.at = end
+        return end >= 0
 
     def _add_variable(self, piece: Piece) -> None:
         self._is_in_word = True

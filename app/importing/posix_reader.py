@@ -18,10 +18,12 @@ from app.importing.call import (
     once,
 )
 from app.importing.name_sets import names
+from app.importing.openrc_service import service_of
 from app.importing.posix_branches import Branches
 from app.importing.posix_dashes import is_flag, straight
 from app.importing.posix_functions import Functions
 from app.importing.posix_lexer import tokens_of
+from app.importing.posix_loops import Loop, parts_of
 from app.importing.posix_simples import Simple, bare, simples, without_functions
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import Variables
@@ -40,6 +42,13 @@ _HOME = "home_path: ~ in {word} is not expanded there by the shell; write the fu
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
 _SHOWN_CHARACTERS = 80
 _MOST_HELD = 200
+# More servers than anybody starts in a row; a loop of more goes round once.
+_MOST_ROUNDS = 12
+_MOST_ALL_ROUNDS = 60
+_GLOB = re.compile(r"[*?]")
+_LOOKED_UP = (
+    "unresolved_variable: {word} stands for the files that the shell finds by it; write the name"
+)
 
 
 def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
@@ -74,6 +83,7 @@ class _Reading:
         self._held: dict[str, str] = {}
         self._folder = ""
         self._functions = Functions()
+        self._rounds = 0
 
     def take_all(self, tokens: Sequence[Token]) -> None:
         """All commands, those of functions where they are called."""
@@ -84,8 +94,12 @@ class _Reading:
             self._take_tokens(body)
 
     def _take_tokens(self, tokens: Sequence[Token]) -> None:
-        for simple in self.joined(simples(tokens)):
-            self.take(simple)
+        for part in parts_of(tokens):
+            if isinstance(part, Loop):
+                self._loop(part)
+                continue
+            for simple in self.joined(simples(part)):
+                self.take(simple)
 
     def joined(self, simples: Iterator[Simple]) -> Iterator[Simple]:
         """The commands, where lines that begin with a flag belong to the one before."""
@@ -165,8 +179,6 @@ class _Reading:
             self._declare("setenv", simple, words[2:])
         elif name in _GOING:
             self._go([word for word in words[1:] if not bare(word).startswith("-")])
-        elif name == "for":
-            self._loop(words[1:])
         elif name == "shift":
             self._variables.shift()
         else:
@@ -179,13 +191,19 @@ class _Reading:
         is_inside = bool(self._folder) and re.match(r"[/~\\$%-]|[A-Za-z]:", to) is None
         self._folder = f"{self._folder.rstrip('/')}/{to}" if is_inside else to
 
-    def _loop(self, words: list[list[Piece]]) -> None:
-        """``for NAME in WORDS``."""
-        name = bare(words[0]) if words else ""
-        if len(words) > 2 and bare(words[1]) == "in" and name.isidentifier():
-            values = [value for word in words[2:] for value in self._variables.words(word)]
-            self._hold(name)
-            self._branches.loop(name, values)
+    def _loop(self, loop: Loop) -> None:
+        """``for NAME in WORDS``: once for each word, where they are few and stand in the text."""
+        values = [given for one in loop.words for given in self._variables.words(one.pieces)]
+        self._hold(loop.name)
+        is_known = not any(re.search(r"[$*?]", value) for value in values)
+        if is_known and len(values) <= _MOST_ROUNDS and self._rounds < _MOST_ALL_ROUNDS:
+            for value in values:
+                self._rounds += 1
+                self._branches.loop(loop.name, [value])
+                self._take_tokens(loop.body)
+            return
+        self._branches.loop(loop.name, values)
+        self._take_tokens(loop.body)
 
     def _call_function(self, name: str, pieces: list[list[Piece]], env: Mapping[str, str]) -> None:
         """The commands of a function, with the words that it is given."""
@@ -310,6 +328,7 @@ class _Reading:
                 made = [straight(each, self._problems) for each in made]
             words += made
             self._say_home(word, made)
+            self._say_glob(word)
         if not words or len(self._calls) >= MOST_CALLS:
             return
         used = set(self._variables.used)
@@ -329,6 +348,16 @@ class _Reading:
             if is_kept or is_in_flag:
                 said = _HOME.format(word=word[:_SHOWN_CHARACTERS])
                 self._variables.problems[said] = said
+
+    def _say_glob(self, pieces: list[Piece]) -> None:
+        """A file whose name the shell looks up by a pattern."""
+        is_pattern = any(
+            _GLOB.search(piece.text) and not (piece.is_quoted or piece.name) for piece in pieces
+        )
+        word = "".join(piece.text for piece in pieces)
+        if is_pattern and is_relative_file(f"./{word.lstrip('/~$')}"):
+            said = _LOOKED_UP.format(word=word[:_SHOWN_CHARACTERS])
+            self._variables.problems[said] = said
 
     def _take_documents(self, simple: Simple) -> None:
         for number, body in enumerate(simple.documents):
@@ -353,6 +382,9 @@ class _Reading:
             }
         env = kept_env(env, used)
         problems = [*self._problems]
+        service = service_of(self._variables.scalars)
+        if service is not None:
+            self._calls.append(service)
         if not self._calls:
             problems += self._of_values(env.values())
         return Script(tuple(self._calls), env, once(problems), tuple(self._documents))

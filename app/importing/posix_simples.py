@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from app.importing.posix_loops import Cases
 from app.importing.posix_tokens import Piece, Token
 
 _SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
@@ -43,7 +44,18 @@ def bare(pieces: Sequence[Piece]) -> str:
 
 
 def simples(tokens: Sequence[Token]) -> Iterator[Simple]:
-    """The simple commands, in order; redirections taken out, brackets of arrays taken in."""
+    """The simple commands, in order, without the patterns of cases."""
+    cases = Cases()
+    for simple in _all_simples(tokens):
+        own = [word for word in map(bare, simple.words) if word not in _BEFORE_COMMAND]
+        first, last = (own[0], own[-1]) if own else ("", "")
+        if cases.is_pattern(first, last, simple.ends):
+            simple.words = []
+        yield simple
+
+
+def _all_simples(tokens: Sequence[Token]) -> Iterator[Simple]:
+    """The simple commands; redirections taken out, brackets of arrays taken in."""
     simple, number = Simple(), 0
     while number < len(tokens):
         token = tokens[number]

@@ -1,16 +1,19 @@
-"""Lists of words in a program in Python, as people hand them to ``subprocess``.
+"""Lists of words in a program in Python, or in a file of some other kind.
 
-Parsed and never run; must not know what a word means.
+People hand them to ``subprocess`` and to ``spawn``, and keep them in files. Parsed and never run;
+must not know what a word means.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from itertools import islice
 
 from app.importing.programs import is_call
 
 _BEGINS = re.compile(r"[\[(]\s*(?:#[^\n]*\n\s*)?[rf]?[\"']")
+_SPAWNED = re.compile(r"[(,=:]\s*[\"'`]([^\"'`\n]{1,300})[\"'`]\s*,\s*(?=\[)")
 _LONGEST_CHARACTERS = 20_000
 _MOST_LISTS = 40
 _STRINGS = re.compile(
@@ -23,7 +26,7 @@ def lists_in(text: str) -> tuple[list[tuple[str, ...]], list[str]]:
     """The lists of several lines that call an engine, and problems with what is beside them."""
     found: list[tuple[str, ...]] = []
     more: list[str] = []
-    for match in list(_BEGINS.finditer(text))[:_MOST_LISTS]:
+    for match in islice(_BEGINS.finditer(text), _MOST_LISTS):
         source = _to_end(text, match.start())
         words = _words(source) if source else ()
         if words and is_call(words) and "\n" in source:
@@ -35,6 +38,32 @@ def lists_in(text: str) -> tuple[list[tuple[str, ...]], list[str]]:
         for words in more
     ]
     return found, problems if found else []
+
+
+def spawned_in(text: str) -> list[tuple[str, ...]]:
+    """Programs with a list of their words behind them: ``spawn('llama-server', ['-m', …])``."""
+    found: list[tuple[str, ...]] = []
+    for match in islice(_SPAWNED.finditer(text), _MOST_LISTS):
+        words = _words(_to_end(text, match.end()))
+        if words and is_call((match.group(1), *words)):
+            found.append((match.group(1), *words))
+    return found
+
+
+def flags_in(text: str) -> list[tuple[str, ...]]:
+    """Lists that begin with a flag, whatever they stand in."""
+    begins = islice(_BEGINS.finditer(text), _MOST_LISTS)
+    lists = [_words(_to_end(text, match.start())) for match in begins]
+    return [words for words in lists if words and re.match(r"--?[A-Za-z]", words[0])]
+
+
+def bare_list(text: str) -> list[tuple[str, ...]]:
+    """Quoted words with commas between that begin with a flag, where the text holds them alone."""
+    bare = text.strip().rstrip(",")
+    if not re.match(r"[\"']--?[A-Za-z]", bare) or len(bare) > _LONGEST_CHARACTERS:
+        return []
+    words = _words(f"[{bare}]")
+    return [words] if len(words) > 1 else []
 
 
 def _to_end(text: str, start: int) -> str:
@@ -51,6 +80,8 @@ def _to_end(text: str, start: int) -> str:
 
 
 def _words(source: str) -> tuple[str, ...]:
+    if not source:
+        return ()
     try:
         node = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -8,7 +8,7 @@ with any of these in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from app.importing.call import Call, Document, Script, is_read_by_engines, once
@@ -16,11 +16,13 @@ from app.importing.cmd_reader import read_script as read_cmd
 from app.importing.dockerfile_reader import read_dockerfile
 from app.importing.env_reader import read_env
 from app.importing.invocation import Invocation
+from app.importing.joined_files import with_file
 from app.importing.json_reader import read_json
 from app.importing.kinds import Kind, is_script, kind_of, shell_of
 from app.importing.makefile_text import as_shell
 from app.importing.modelfile_reader import read_modelfile
 from app.importing.name_sets import names
+from app.importing.namespace_reader import has_namespace, read_namespace
 from app.importing.nix_reader import is_nix, read_nix
 from app.importing.pasted_text import Block, blocks_of, plain
 from app.importing.plist_reader import is_plist, read_plist
@@ -30,7 +32,7 @@ from app.importing.powershell_reader import read_script as read_powershell
 from app.importing.preset_reader import read_preset
 from app.importing.programs import base_name, family, is_call
 from app.importing.python_calls import read_python
-from app.importing.python_lists import lists_in
+from app.importing.python_lists import bare_list, flags_in, lists_in, spawned_in
 from app.importing.shell_text import commands_in
 from app.importing.supervisor_reader import is_supervisor, read_supervisor
 from app.importing.systemd_reader import read_systemd
@@ -67,6 +69,7 @@ _MARKED: tuple[tuple[Callable[[str], bool], Callable[[str], tuple[Invocation, ..
     (is_plist, read_plist),
     (is_supervisor, read_supervisor),
     (is_nix, read_nix),
+    (has_namespace, read_namespace),
 )
 
 
@@ -85,7 +88,9 @@ def read(text: str, hint: str = "") -> tuple[Invocation, ...]:
     reasons: list[TextError] = []
     for block in blocks:
         found += _read_or_tell(block, reasons)
-    chosen = _chosen(found)
+    chosen = _chosen(found) or tuple(
+        each for block in blocks for each in _of_lists(flags_in(block.text), ())
+    )
     if not chosen:
         raise reasons[0] if reasons else TextError(_NOTHING)
     return chosen
@@ -113,8 +118,9 @@ def _with(invocation: Invocation, problems: Iterable[str], notes: Iterable[str])
 def _read_block(block: Block, depth: int) -> list[Invocation]:
     """One block, by the reader of its kind; as a text for a shell where that finds nothing."""
     for is_marked, read_marked in _MARKED:
-        if is_marked(block.text):
-            return list(read_marked(block.text))
+        marked = list(read_marked(block.text)) if is_marked(block.text) else []
+        if marked:
+            return marked
     reader = _FILES.get(kind_of(block.text, block.hint))
     if reader is None:
         return _read_shell(block, depth)
@@ -137,9 +143,9 @@ def _engine_calls(block: Block, depth: int) -> list[Invocation]:
 
 def _read_shell(block: Block, depth: int) -> list[Invocation]:
     listed, left_out = lists_in(block.text)
+    listed = listed or spawned_in(block.text) or bare_list(block.text)
     if listed:
-        calls = [call for words in listed for call in unwrapped(Call(words), "python")]
-        return [_with(each, [_OF_PROGRAM, *left_out], ()) for each in calls]
+        return _of_lists(listed, left_out)
     text = as_shell(block.text)
     commands = commands_in(text, is_script=is_script(text, block.hint))
     shell = commands.shell or shell_of(commands.text, block.hint)
@@ -152,6 +158,11 @@ def _read_shell(block: Block, depth: int) -> list[Invocation]:
     if script.env:
         return [Invocation("env", "", env=script.env, problems=once(common))]
     return []
+
+
+def _of_lists(listed: Sequence[tuple[str, ...]], problems: Sequence[str]) -> list[Invocation]:
+    calls = [call for words in listed for call in unwrapped(Call(words), "python")]
+    return [_with(each, [_OF_PROGRAM, *problems], ()) for each in calls]
 
 
 def _or_request(invocation: Invocation) -> tuple[Invocation, ...]:
@@ -173,7 +184,7 @@ def _with_documents(script: Script, found: list[Invocation], depth: int) -> list
     if depth >= _DEEPEST:
         return found
     for document in script.documents:
-        found = [*found, *_read_document(document, depth + 1)]
+        found = with_file(found, document.name, _read_document(document, depth + 1))
     return found
 
 

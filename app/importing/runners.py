@@ -50,6 +50,7 @@ def run_by(words: Sequence[str]) -> Run | None:
         "ramalama": _ramalama,
         "docker": _docker_model,
         "tools.sh": _tools,
+        "start-stop-daemon": _daemon,
     }.get(name)
     return read(words) if read is not None else None
 
@@ -58,6 +59,15 @@ def _tools(words: Sequence[str]) -> Run | None:
     """The script of llama.cpp's full image chooses among its programs by its first word."""
     program = OF_FULL_IMAGE.get(words[1]) if len(words) > 1 else None
     return Run((program, *words[2:])) if program else None
+
+
+def _daemon(words: Sequence[str]) -> Run | None:
+    """``start-stop-daemon --exec PROGRAM -- WORDS``."""
+    at = list(words).index("--") if "--" in words else len(words)
+    own = list(words[1:at])
+    flags = ("--exec", "-x", "--startas", "-a")
+    named = [own[n + 1] for n, word in enumerate(own[:-1]) if word in flags]
+    return Run((named[-1], *words[at + 1 :])) if named else None
 
 
 # --- docker model -----------------------------------------------------------------------------

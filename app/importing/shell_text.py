@@ -34,7 +34,7 @@ _PROMPTS = (
 _LABEL = re.compile(r"[ \t]{0,8}[A-Za-z][\w \t]{1,30}:[ \t]+(?=--?[A-Za-z][\w-]*[ \t=])")
 _ENVIRONMENT = re.compile(r"[ \t]{0,8}\([\w.-]{1,40}\)[ \t]+")
 _SECOND_PROMPT = re.compile(r"[ \t]{0,8}>{1,2}[ \t]")
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?[A-Za-z_]\w*")
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)")
 _CONTINUED = re.compile(r"[\\^`][ \t]*$")
 _FLAG = re.compile(r"\s*(?:--?|[–—])[A-Za-z]")
 _ASSIGNMENT = re.compile(
@@ -60,7 +60,9 @@ _MAY_CALL = re.compile(
 _MORE_SCRIPT = re.compile(
     r"\s*(?:sudo|nohup|disown|htop|nvidia-smi|rocm-smi|conda|mamba|srun|sbatch|module[ \t]+load|"
     r"local|declare|typeset|readonly|unset|setopt|nvitop|pkill|killall|numactl|taskset|systemd-run|"
-    r"log_\w+)(?:\s|$)"
+    r"log_\w+|pct|lxc|incus|distrobox|toolbox|kubectl|apptainer|singularity|runuser|firejail|"
+    r"start-stop-daemon|su-exec|gosu|tini|mise|direnv|pm2|stdbuf|setsid|unbuffer|winpty|ionice|"
+    r"chrt|caffeinate|gdb|strace|nsys|mpirun|uvx|pipx|poetry|chpst|command_args|command)(?:[\s=]|$)"
 )
 _FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([\w.-]{1,60})[ \t]*\(\)", re.MULTILINE)
 _CASES = re.compile(r"^[ \t]*case[ \t].{1,80}[ \t]in\b", re.MULTILINE)
@@ -115,9 +117,17 @@ def commands_in(text: str, *, is_script: bool = False) -> ShellText:
 def _without_prompts(lines: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """The lines without prompts, the shell that they tell, and the prompts."""
     bare: list[str] = []
-    shell, prompts, is_open = "", list[str](), False
+    shell, prompts, is_open, document = "", list[str](), False, ""
     for written in lines:
         line = written
+        if document:
+            # A file that stands in the text has no prompts, but for those of a session.
+            second = _SECOND_PROMPT.match(line) if prompts else None
+            bare.append(line[second.end() :] if second else line)
+            document = "" if bare[-1].strip() == document else document
+            continue
+        begun = _HERE_DOCUMENT.search(line)
+        document = begun.group(1) if begun else ""
         prompt, kind = _prompt(line)
         second = _SECOND_PROMPT.match(line) if is_open else None
         if prompt:
@@ -258,16 +268,23 @@ def calls_inside(line: str) -> list[str]:
         name = word[max(map(word.rfind, _BEFORE_NAMES)) + 1 :]
         # A program that ends a sentence is not called there.
         if name and name[-1] not in ".,;:!?)" and is_call([name, following]):
-            start = at + len(word) - len(name)
-            return [_up_to_quote(line, start)]
+            return [_up_to_quote(line, _with_variables(line, at + len(word) - len(name)))]
         at += len(word)
     return []
 
 
+def _with_variables(line: str, start: int) -> int:
+    """The place where the variables begin that stand before a program."""
+    before = re.search(r"(?:^|(?<=[\s\"'`(]))(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]*[ \t]+)+$", line[:start])
+    return before.start() if before else start
+
+
 def _up_to_quote(line: str, start: int) -> str:
     """The rest of the line, or what stands up to the quote that was opened before."""
-    before = line[start - 1 : start]
-    if before not in {'"', "'", "`"}:
+    before = line[:start]
+    opened = next((q for q in "\"'`" if before.replace(f"\\{q}", "").count(q) % 2), "")
+    # An apostrophe in a sentence opens nothing.
+    if not opened or not re.search(rf"(?:^|[\s=(\[:,]){opened}[^{opened}]*$", before):
         return line[start:]
-    end = re.compile(rf"(?<!\\){before}").search(line, start)
-    return line[start : end.start() if end else len(line)].replace(f"\\{before}", before)
+    end = re.compile(rf"(?<!\\){opened}").search(line, start)
+    return line[start : end.start() if end else len(line)].replace(f"\\{opened}", opened)

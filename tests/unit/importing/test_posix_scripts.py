@@ -101,12 +101,51 @@ def test_that_a_question_in_brackets_is_no_command() -> None:
 # --- loops and places -------------------------------------------------------------------------
 
 
-def test_that_what_a_loop_goes_through_is_told() -> None:
-    found = one("for p in 1 2; do\n  llama-server -m a --port $p &\ndone")
-    assert found.words == ("-m", "a", "--port", "${p}")
-    assert found.problems == (
-        "unresolved_variable: ${p} is “1” or “2”; the loop sets it to each of them",
+def test_that_a_loop_starts_a_server_for_each_of_its_words() -> None:
+    found = read(
+        "P=8\nfor e in a:x b:y; do\n  llama-server -m ${e%%:*} --port $P &\n  P=$((P + 1))\ndone\n"
     )
+    assert [each.words for each in found] == [
+        ("-m", "a", "--port", "8"),
+        ("-m", "b", "--port", "9"),
+    ]
+
+
+def test_that_a_loop_over_what_is_not_known_is_read_once_and_told() -> None:
+    found = one("for m in a $OTHER; do llama-server -m $m; done")
+    assert found.words == ("-m", "${m}")
+    assert any("the loop sets it" in problem for problem in found.problems)
+
+
+def test_that_loops_in_loops_end() -> None:
+    text = "llama-server -m a"
+    for name in "abcdef":
+        text = f"for {name} in 1 2 3 4 5 6 7 8 9; do {text}; done"
+    assert len(read_script(text).calls) < 5_000
+
+
+def test_that_patterns_of_cases_are_no_flags() -> None:
+    found = one(
+        'while [ $# -gt 0 ]; do\n  case "$1" in\n    --ngl|-n) NGL="$2"; shift 2 ;;\n'
+        "    (--port) P=1 ;;\n    *) shift ;;\n  esac\ndone\nllama-server -m a -c 1"
+    )
+    assert (found.words, found.problems) == (("-m", "a", "-c", "1"), ())
+
+
+def test_that_a_pattern_of_files_is_told() -> None:
+    found = one("llama-server -m /m/*Q4.gguf -c 1 -ot .ffn_.*_exps.=CPU")
+    assert found.words[1] == "/m/*Q4.gguf"
+    assert [problem.partition(" stands")[0] for problem in found.problems] == [
+        "unresolved_variable: /m/*Q4.gguf"
+    ]
+
+
+def test_that_a_file_in_a_text_has_no_prompts_and_no_labels() -> None:
+    found = one(
+        "cat <<EOF > compose.yml\nservices:\n  llm:\n    image: ghcr.io/ggml-org/llama.cpp:server\n"
+        "    command: -m a -c 1\nEOF\ndocker compose up -d"
+    )
+    assert (found.kind, found.words) == ("compose", ("-m", "a", "-c", "1"))
 
 
 def test_that_folders_that_are_gone_into_add_up() -> None:

@@ -159,7 +159,39 @@ def test_that_what_is_typed_into_a_terminal_is_read(text: str) -> None:
     assert one(text).words == ("-m", "a.gguf")
 
 
-@pytest.mark.parametrize("text", ["<plist></plist>", "services.llama-cpp", "[program:x]\na=b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spawn('./llama-server', ['-m', 'a.gguf', '-c', String(n)])",
+        '"-m", "a.gguf", "-c", "${String(n)}"',
+        'task "x" {\n  args = ["-m", "a.gguf", "-c", "${String(n)}"]\n}',
+        '"Cmd": ["-m", "a.gguf", "-c", "${String(n)}"], "Image": "x"',
+    ],
+)
+def test_that_words_in_lists_of_other_files_are_read(text: str) -> None:
+    found = one(text)
+    assert found.words == ("-m", "a.gguf", "-c", "${String(n)}")
+    assert codes(found) & {"log_paste", "fragment"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'command="/usr/bin/llama-server"\ncommand_args="-m a.gguf -c 1"\n',
+        '#!/sbin/openrc-run\nname="x"\ncommand="llama-server"\ncommand_args="-m a.gguf -c 1"\n'
+        'depend() {\n  need net\n}\n',
+        "start-stop-daemon --start --exec /usr/bin/llama-server -- -m a.gguf -c 1",
+        "- name: x\n  ansible.builtin.shell: \"nohup llama-server -m a.gguf -c 1 &\"",
+        "It runs GGML_A=1 llama-server -m a.gguf -c 1",
+    ],
+)  # fmt: skip
+def test_that_services_and_sentences_give_the_words(text: str) -> None:
+    found = one(text)
+    assert (found.program, found.words[:4]) == ("llama-server", ("-m", "a.gguf", "-c", "1"))
+    assert found.env == ({"GGML_A": "1"} if "GGML_A" in text else {})
+
+
+@pytest.mark.parametrize("text", ["<plist></plist>", "services.llama-cpp"])
 def test_that_files_without_a_command_are_refused(text: str) -> None:
     with pytest.raises(TextError):
         read(text)
