@@ -70,7 +70,7 @@ from widgets.toast import Toast
 from widgets.top_bar import TopBar
 from widgets.tune_panel import TunePanel
 
-_MINIMUM_SIZE = (1024, 600)
+_MINIMUM_SIZE = (900, 600)
 _START_SIZE = (1440, 900)
 _TUNE, _COMMAND, _LIST, _LOG = "tune", "command", "conversations", "log"
 _EXPERIMENTS = "experiments"

@@ -185,7 +185,9 @@ class TopBar(QFrame):
 
     def _stack(self) -> QStackedWidget:
         stack = QStackedWidget(self)
-        stack.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        # It takes what the others leave: what it would like for a load must not cut the model's
+        # name short while there is none.
+        stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for widget in (self._device, self._progress, self._dead):
             stack.addWidget(widget)
         return stack

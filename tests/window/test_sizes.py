@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.qt_log_ignore("This plugin does not support"),
 ]
 # 3840 × 2160 at 200 % has the pixels of 1920 × 1080.
-SIZES = ((1024, 600), (1366, 700), (1440, 900), (1920, 1080), (3840, 2160))
+SIZES = ((900, 600), (1024, 600), (1366, 700), (1440, 900), (1920, 1080), (3840, 2160))
 
 
 def visible(window: Window) -> Iterator[QWidget]:
