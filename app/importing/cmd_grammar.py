@@ -150,7 +150,8 @@ class Grammar:
         """Leaves a redirection out, or keeps a placeholder in angle brackets."""
         placeholder = _PLACEHOLDER.match(self._line, self._at)
         if placeholder:
-            parts.append(placeholder.group())
+            word = placeholder.group()
+            parts.append(f'"{word}"' if " " in word else word)
             self._at = placeholder.end()
             return
         if parts and parts[-1].isdigit() and (len(parts) < 2 or parts[-2].isspace()):

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from app.importing.call import (
     MOST_CALLS,
     Call,
+    Document,
     Script,
     home_problems,
     is_relative_file,
@@ -47,6 +48,10 @@ _CALL = re.compile(r"call\s+", re.IGNORECASE)
 _CALLED = re.compile(r"\bcall\s+:([A-Za-z_][\w.-]*)", re.IGNORECASE)
 _LABEL = re.compile(r":([A-Za-z_][\w.-]*)(.*)", re.DOTALL)
 _RETURN = re.compile(r"\s*@?(?:exit\s+/b\b|goto\s*:?eof\b|exit\s*$)", re.IGNORECASE)
+# A Modelfile that is written line by line.
+_MODEL_LINE = re.compile(
+    r"echo[ .](?:FROM|PARAMETER|SYSTEM|TEMPLATE|ADAPTER|MESSAGE|LICENSE)\s", re.IGNORECASE
+)
 _OWN = re.compile(
     r"(?:echo|title|pause|setlocal|endlocal|popd|goto|exit|cls|chcp|mode|color|timeout|ver|dir|"
     r"copy|xcopy|del|mkdir|md|set|prompt|taskkill|where|type|choice|cd|pushd|chdir|rem|ping|"
@@ -97,6 +102,7 @@ class _Reading:
         self._folder = ""
         self._given: tuple[str, ...] | None = None
         self._lines_left = _MOST_LINES
+        self._written_lines: list[str] = []
 
     def read(self) -> None:
         """All of the text; parts that are called are read where they are called."""
@@ -205,6 +211,8 @@ class _Reading:
             self._called(command[call.end() :].strip(), depth)
         elif shell and depth < _DEEPEST:
             self._shell(shell.group(1).strip(), depth)
+        elif _MODEL_LINE.match(command):
+            self._written_lines.append(command[5:])
         elif not _OWN.match(command):
             self._call(command)
 
@@ -301,7 +309,10 @@ class _Reading:
 
     def script(self) -> Script:
         """All that was read."""
-        return Script(tuple(with_started(self._calls)), self._env(), once(self._problems))
+        written = "\n".join(self._written_lines)
+        documents = (Document("Modelfile", written),) if written else ()
+        calls = tuple(with_started(self._calls))
+        return Script(calls, self._env(), once(self._problems), documents)
 
 
 def _why_open(name: str) -> str:

@@ -245,6 +245,8 @@ def untranslatable(code: str, sentence: str) -> Handler:
 def named_file(gathering: Gathering, said: Said) -> None:
     """A file of settings, which is not opened here."""
     gathering.understood("config_file", said.value)
+    if gathering.invocation.values:  # the text has it too
+        return
     gathering.problem(
         "config_file",
         f"{said.written} {quoted(said.value)} holds settings too; open that file to have them",

@@ -15,6 +15,7 @@ _LINE = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+(.*)", re.DOTALL)
 _TYPED = re.compile(r"[ \t]*>{0,3}[ \t]*/set[ \t]+(parameter|system|template)[ \t]+(.*)")
 # A session begins with the model: "ollama run name", whatever stands around it.
 _STARTED = re.compile(r".{0,200}?\bollama[ \t]+run[ \t]+(?:--\S+[ \t]+)*([\w./:-]+)")
+_BEHIND = re.compile(r"[ \t]+#(?:[ \t].*)?$")
 _WRITTEN_OTHERWISE = re.compile(r"(\w+)[ \t]*[=:][ \t]*(\S.*)", re.DOTALL)
 _INSTRUCTIONS = names(
     "FROM PARAMETER TEMPLATE SYSTEM ADAPTER LICENSE MESSAGE REQUIRES RENDERER PARSER DRAFT"
@@ -79,6 +80,13 @@ def _value(text: str, start: int, end: int) -> tuple[str, int, bool]:
 
 def _add(word: str, value: str, values: dict[str, list[str]], problems: list[str]) -> None:
     key = word
+    behind = _BEHIND.search(value) if word in {"FROM", "ADAPTER", "PARAMETER"} else None
+    if behind and not value.lower().startswith("stop"):
+        problems.append(
+            f"broken_file: Ollama takes the comment behind “{word} {value[: behind.start()][:60]}” "
+            "for a part of it; it is left out"
+        )
+        value = value[: behind.start()]
     if word == "PARAMETER":
         otherwise = _WRITTEN_OTHERWISE.fullmatch(value)
         if otherwise:

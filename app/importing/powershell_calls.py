@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from app.importing.call import Call, home_problems, is_relative_file, kept_env, once
+from app.importing.call import Call, Document, home_problems, is_relative_file, kept_env, once
 from app.importing.name_sets import names
+from app.importing.posix_tokens import Token
 from app.importing.powershell_functions import Function
 from app.importing.powershell_variables import Variables
 from app.importing.windows_words import windows_words
@@ -18,6 +19,7 @@ _LOST_QUOTES = (
     "gets it; PowerShell 7.3 and newer leave them"
 )
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
+_MODEL_FILE = re.compile(r"(?:\s*#[^\n]*\n)*\s*FROM\s+\S[^\n]*\n", re.IGNORECASE)
 _SWITCHES = names("-nonewwindow -passthru -wait -usenewenvironment -loaduserprofile")
 _PROGRAM = names("-filepath -execute")
 _WORDS = names("-argumentlist -args -argument")
@@ -103,6 +105,13 @@ def _flag(word: str) -> str:
     is_cut = re.fullmatch(r"-[a-z]{3,}", lower) is not None
     meant = [each for each in sorted(_SWITCHES | _VALUED) if is_cut and each.startswith(lower)]
     return meant[0] if len(meant) == 1 else ""
+
+
+def model_files(tokens: Sequence[Token]) -> tuple[Document, ...]:
+    """The Modelfiles that stand in a script as texts of several lines."""
+    texts = [token.pieces[0].text for token in tokens if len(token.pieces) == 1]
+    texts += [token.written for token in tokens if len(token.pieces) > 1]
+    return tuple(Document("Modelfile", text) for text in texts if _MODEL_FILE.match(text))
 
 
 def bound(function: Function, words: list[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:

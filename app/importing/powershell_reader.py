@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from app.importing.call import MOST_CALLS, Script, kept_env, once
+from app.importing.call import MOST_CALLS, Document, Script, kept_env, once
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
 from app.importing.powershell_assignment import assigned, member, table, ternary
-from app.importing.powershell_calls import Calls, bound, meant, started
+from app.importing.powershell_calls import Calls, bound, meant, model_files, started
 from app.importing.powershell_functions import Function, function_of, param_block, parameters_of
 from app.importing.powershell_lexer import tokens_of
 from app.importing.powershell_tree import (
@@ -50,9 +50,7 @@ _MISSING_MARK = (
     "broken_continuation: lines that begin with a flag are read as part of the command before "
     "them, though no ` continues it"
 )
-_GIVEN = (
-    "What the script is called with is not in the text; it is read as if it is called with nothing."
-)
+_GIVEN = "What the script is called with is not in the text; it is read as called with nothing."
 
 
 def read_script(text: str, depth: int = 0) -> Script:
@@ -62,13 +60,14 @@ def read_script(text: str, depth: int = 0) -> Script:
         TextError: If its variables multiply without bounds.
     """
     tokens, problems = tokens_of(text)
-    reading = _Reading(list(problems), depth)
+    reading = _Reading(list(problems), depth, model_files(tokens))
     reading.read(statements_of(tokens))
     return reading.script()
 
 
 class _Reading:
-    def __init__(self, problems: list[str], depth: int) -> None:
+    def __init__(self, problems: list[str], depth: int, documents: tuple[Document, ...]) -> None:
+        self._documents = documents
         self._problems = problems
         self._depth = depth
         self._variables = Variables()
@@ -393,7 +392,7 @@ class _Reading:
         """All that was read."""
         env = kept_env(self._variables.env(), self._variables.used)
         calls = [replace(c, notes=once([*self._notes, *c.notes])) for c in self._calls.found]
-        return Script(tuple(with_started(calls)), env, once(self._problems))
+        return Script(tuple(with_started(calls)), env, once(self._problems), self._documents)
 
 
 def _is_block(item: Item) -> bool:

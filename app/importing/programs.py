@@ -17,7 +17,10 @@ _FAMILIES = (
     ("ramalama", re.compile(r"ramalama$")),
     ("llamafile", re.compile(r"llamafile|.*\.llamafile$")),
     ("llama-cpp-python", re.compile(r"llama_cpp\.server")),
-    ("llama.cpp", re.compile(r"llama-(?!stack|index|factory|recipes|quantize|gguf|swap)[a-z0-9]")),
+    (
+        "llama.cpp",
+        re.compile(r"llama-(?!stack|index|factory|recipes|quantize|gguf|swap|\d)[a-z0-9]"),
+    ),
     ("llama.cpp", re.compile(r"(?:llama|ollama_llama_server|llama_server|server|main)$")),
     ("ollama", re.compile(r"ollama$")),
     ("vllm", re.compile(r"vllm$|vllm\.entrypoints\.")),
@@ -28,6 +31,8 @@ _FAMILIES = (
 )
 # So general that only a folder before them tells that they are llama.cpp's of old.
 _GENERAL_NAMES = frozenset({"server", "main"})
+# Files of weights have names of engines in theirs.
+_WEIGHTS = re.compile(r"\.(?:gguf|ggml|bin|safetensors|pth?)$")
 # A script that is called so is some other program's.
 _OF_SCRIPTS = (".py", ".sh", ".bat", ".cmd", ".ps1")
 # Words of English too: a command only with one of these behind it, or with a flag.
@@ -94,8 +99,10 @@ def family(program: str) -> str:
     Args:
         program: Its name, with or without folder and ending.
     """
-    name = _ENDINGS.sub("", base_name(program).lower())
     base = base_name(program)
+    name = _ENDINGS.sub("", base.lower())
+    if _WEIGHTS.search(name):
+        return ""
     is_bare = base == program and "." not in program
     if name in _GENERAL_NAMES and (is_bare or base.lower().endswith(_OF_SCRIPTS)):
         return ""

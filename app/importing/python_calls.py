@@ -22,6 +22,7 @@ _CALL = re.compile(
     r"(?<![\w.])(?:(?P<llama>(?:llama_cpp\.)?Llama(?:\.from_pretrained)?|(?:Chat)?LlamaCpp)"
     r"|(?P<vllm>(?:vllm\.)?(?:Async)?(?:LLM|EngineArgs|AsyncEngineArgs)|VLLM)"
     r"|(?P<sglang>(?:sglang\.|sgl\.)(?:Engine|Runtime))"
+    r"|(?P<lmstudio>(?:lms|lmstudio|client)\.llm(?:\.\w+)?)"
     r"|(?P<ollama>(?:\w+\.)?(?:chat|generate)|ollama\.\w+|(?:Chat)?Ollama(?:LLM)?))\s*\("
 )
 _TENSORRT = re.compile(r"\btensorrt_llm\b")
@@ -39,6 +40,7 @@ _GGML = {"F32": "0", "F16": "1", "Q4_0": "2", "Q4_1": "3", "Q5_0": "6", "Q5_1": 
 _OF_LLAMA = {"model_path": "model", "repo_id": "hf_model_repo_id", "filename": "hf_file"}
 _NOT_LOADED = names("callback_manager callbacks streaming f16_kv stop grammar grammar_path")
 _MOST_SHOWN_CHARACTERS = 60
+_DEEPEST = 6
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,20 @@ def _arguments(call: ast.Call, known: Mapping[str, str]) -> dict[str, _Argument]
 
 def _argument(node: ast.expr, known: Mapping[str, str]) -> _Argument:
     if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        inside = {
-            "".join(_texts(key, known)): tuple(_texts(value, known))
-            for key, value in pairs
-            if key is not None
-        }
-        return _Argument(inside=inside)
+        return _Argument(inside=_flat(node, known, ""))
     return _Argument(tuple(_texts(node, known)))
+
+
+def _flat(node: ast.Dict, known: Mapping[str, str], room: str) -> dict[str, tuple[str, ...]]:
+    """A dictionary with the keys of those in it joined by dots."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        name = room + "".join(_texts(key, known)) if key is not None else ""
+        if isinstance(value, ast.Dict) and name.count(".") < _DEEPEST:
+            found |= _flat(value, known, f"{name}.")
+        elif name:
+            found[name] = tuple(_texts(value, known))
+    return found
 
 
 def _texts(node: ast.expr, known: Mapping[str, str], depth: int = 0) -> Iterator[str]:
@@ -181,6 +189,16 @@ def _by_values(program: str) -> _Maker:
     return make
 
 
+def _lm_studio(said: dict[str, _Argument]) -> list[Invocation]:
+    config = said.get("config")
+    inside = dict(config.inside or {}) if config is not None else {}
+    name = said.get("0") or said.get("model_key")
+    if not inside or name is None:
+        return []
+    values = {"model": name.texts} | {f"load.{key}": texts for key, texts in inside.items()}
+    return [Invocation("json", "lms", values=values)]
+
+
 def _ollama(said: dict[str, _Argument]) -> list[Invocation]:
     options = said.get("options")
     inside = options.inside if options is not None else None
@@ -200,5 +218,6 @@ _BY_KIND = {
     "vllm": _by_values("vllm"),
     "tensorrt": _by_values("trtllm-serve"),
     "sglang": _by_values("sglang.launch_server"),
+    "lmstudio": _lm_studio,
     "ollama": _ollama,
 }

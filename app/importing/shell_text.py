@@ -33,7 +33,7 @@ _PROMPTS = (
 # What a form or a note calls flags: "Extra args: -c 4096".
 _LABEL = re.compile(r"[ \t]{0,8}[A-Za-z][\w \t]{1,30}:[ \t]+(?=--?[A-Za-z][\w-]*[ \t=])")
 _ENVIRONMENT = re.compile(r"[ \t]{0,8}\([\w.-]{1,40}\)[ \t]+")
-_SECOND_PROMPT = re.compile(r"[ \t]{0,8}>{1,2}[ \t]")
+_SECOND_PROMPT = re.compile(r"[ \t]{0,8}(?:>{1,2}|More\?)[ \t]")
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)")
 _CONTINUED = re.compile(r"[\\^`][ \t]*$")
 _FLAG = re.compile(r"\s*(?:--?|[–—])[A-Za-z]")
@@ -188,6 +188,8 @@ def _has_sentences(lines: Sequence[str]) -> bool:
 
 
 def _is_script_line(line: str) -> bool:
+    if line.lstrip().startswith("`"):
+        return False
     is_plain = _FLAG.match(line) or _ASSIGNMENT.match(line) or _ANY_SCRIPT.match(line)
     if is_plain or _MORE_SCRIPT.match(line) or begins_call(line):
         return True

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from app.export.engine_words import EngineWords, engine_words
@@ -55,6 +56,8 @@ def understand(invocation: Invocation) -> Found:
     command, words = command_and_rest(invocation.words, _COMMANDS)
     if command and command != "serve":
         gathering.problem("not_transferable", f"trtllm-serve {command} starts no model server")
+    if re.match(r"trtllm-(?:bench|build|eval|refit|prune)", invocation.program):
+        gathering.problem("not_transferable", f"{invocation.program} starts no model server")
     alone = understand_flags(gathering, read_flags(words, engine), engine, _HANDLERS)
     # Words of the line win over the file, and are read before it.
     _file(gathering, invocation.values, engine)

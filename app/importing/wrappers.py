@@ -51,6 +51,7 @@ def _of(
 
 _WRAPPERS = {
     "nohup": _of(),
+    "trtllm-llmapi-launch": _of(),
     "time": _of("-o -f"),
     "exec": _of("-a"),
     "command": _of(),
@@ -115,7 +116,7 @@ _WRAPPERS = {
     "taskset": _of(operands=1, is_told=True),
     "prlimit": _of(is_told=True),
     "timeout": _of("-s -k --signal --kill-after", operands=1, is_told=True),
-    "systemd-run": _of("-p --property -u --unit -M --uid --gid --slice", is_told=True),
+    "systemd-run": _of("-E --setenv -p --property -u --unit -M --uid --gid --slice", is_told=True),
     "systemd-inhibit": _of("--what --who --why --mode"),
     "caffeinate": _of("-t -w"),
     "screen": _of("-S -L -c -t", clustered="S"),
@@ -183,7 +184,8 @@ def inner(words: Sequence[str]) -> Inner | None:
     at = _behind_own_words(words, wrapper)
     if at is None or at >= len(words):
         return None
-    env = tuple(word for word in words[1:at] if _ASSIGNMENT.match(word))
+    told = [word.removeprefix("--setenv=") for word in words[1:at]]
+    env = tuple(word for word in told if _ASSIGNMENT.match(word))
     note = ""
     if wrapper.is_told:
         note = (
