@@ -25,8 +25,6 @@ _REFUSED = "There is no such command for this shell; the reason stands above."
 _COMMAND = "Command"
 # Longer names of files do not fit into their tabs: then the ending stands for the name.
 _LONGEST_TITLE = 20
-# A command that is read at a glance; longer ones have a line for each option.
-_SHORT_COMMAND = 60
 # Engines that are told by their file, which the command only hands over.
 _TOLD_BY_FILE = frozenset(
     {"llama-preset", "llama-swap", "docker-compose", "systemd", "ollama", "llama-cpp-python"}
@@ -102,8 +100,7 @@ def value_words(setting: Setting, value: object) -> str:
 def _parts(export: Export, shell: Shell) -> tuple[ExportPart, ...]:
     if not export.text:
         return ()
-    is_short = len(export.text) <= _SHORT_COMMAND
-    text = export.text if is_short else export.lines or export.text
+    text = export.lines or export.text
     name = f"{safe_file_name(export.target, 'command')}.{_ENDINGS[shell]}"
     command = ExportPart(_COMMAND, text, "", name, is_command=True)
     titles = _titles([file.name for file in export.files])

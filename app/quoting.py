@@ -77,15 +77,20 @@ def quote(words: Sequence[str], shell: Shell) -> str:
     return " ".join(_quoted(words, shell))
 
 
-def quote_lines(words: Sequence[str], shell: Shell) -> str:
+def quote_lines(words: Sequence[str], shell: Shell, begins_line: int = 0) -> str:
     """The same with a line for each flag, broken as the shell lets lines be broken.
+
+    Args:
+        words: The command, the program first.
+        shell: Who will read it.
+        begins_line: Place of a word that is no flag and has a line of its own; 0 for none.
 
     Raises:
         QuotingError: If the shell cannot be given one of them.
     """
     text = ""
     for number, (word, quoted) in enumerate(zip(words, _quoted(words, shell), strict=True)):
-        if number and _FLAG.match(word):
+        if number and (number == begins_line or _FLAG.match(word)):
             text += f" {_RULES[shell].break_line}\n  {quoted}"
         else:
             text += f" {quoted}" if number else quoted

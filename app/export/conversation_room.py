@@ -7,6 +7,7 @@ have. Must not know any engine's words.
 from __future__ import annotations
 
 from app.export.llama_flag import Situation
+from app.export.sheet import Sheet
 
 
 def conversation_tok(situation: Situation) -> int:
@@ -31,13 +32,15 @@ def capped_note(situation: Situation, word: str) -> tuple[str, ...]:
     )
 
 
-def shared_pool(engine: str, situation: Situation) -> str:
-    """What becomes of slots with a context each where conversations share one pool, a sentence."""
-    config = situation.config
+def say_pool(sheet: Sheet, engine: str) -> None:
+    """Answer for a shared pool where ``engine`` always has one, without a word of its own."""
+    config = sheet.config
     if config.kv_unified:
-        return f"{engine} always has one pool for all conversations, as here."
+        sheet.say("kv_unified", "always one pool for all conversations")
+        return
     whose = "the one slot" if config.slots == 1 else f"each of the {config.slots:,} slots"
-    return (
+    sheet.leave(
+        "kv_unified",
         f"{engine} always has one pool for all conversations; the context of {whose} is a limit "
-        "there and not reserved."
+        "there and not reserved.",
     )

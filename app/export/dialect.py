@@ -16,6 +16,9 @@ from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 
+SHORT_COMMAND = 60
+"""Characters of a command that is read at a glance; longer ones have a line for each flag."""
+
 
 class ExportedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file that an engine is told by.
@@ -39,7 +42,7 @@ class Export(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         text: The line for the shell asked for; empty where that shell cannot be given it.
         notes: What the user should know before running it.
         not_carried: Settings that the line cannot say, each with the reason.
-        lines: The same command, with a line for each flag.
+        lines: The same command, with a line for each flag where it is long.
         files: What the command reads, where the engine is told by files.
         carried: What becomes of each setting, every key of the table with its answer.
     """
@@ -82,6 +85,7 @@ def exported(  # noqa: PLR0917, the parts of an export in their order
     answers: Answers,
     shell: Shell,
     files: tuple[ExportedFile, ...] = (),
+    begins_line: int = 0,
 ) -> Export:
     """``words`` for ``shell``; where it cannot be given one of them, no line but the reason.
 
@@ -92,11 +96,14 @@ def exported(  # noqa: PLR0917, the parts of an export in their order
         answers: One for each setting, as ``carried.answers_for_all`` makes them.
         shell: Who will read the line.
         files: What the command reads.
+        begins_line: Place of a word that is no flag and has a line of its own; 0 for none.
     """
     try:
-        text, lines = quote(words, shell), quote_lines(words, shell)
+        text, lines = quote(words, shell), quote_lines(words, shell, begins_line)
     except QuotingError as error:
         return refused(target, str(error), answers)
+    if len(text) <= SHORT_COMMAND:
+        lines = text
     return Export(
         target, text, (*notes_on(words, shell), *notes), reasons_in(answers), lines, files,
         dict(answers),

@@ -39,8 +39,9 @@ def export(
         words += ["--grammar-file", path]
         files = (grammar_file(grammar, about),)
     return exported(
-        TARGET, (*docker, server.image, *words), server.notes, answers, shell, files=files
-    )
+        TARGET, (*docker, server.image, *words), server.notes, answers, shell, files=files,
+        begins_line=len(docker),
+    )  # fmt: skip
 
 
 def _docker(server: Contained) -> list[str]:

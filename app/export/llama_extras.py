@@ -107,12 +107,31 @@ def notes_on_others(s: Situation, desk_words: tuple[str, ...]) -> tuple[str, ...
     for word in desk_words:
         said |= _spellings(word)
     again = [flag_words(item)[0] for item in s.config.extra_flags if _names(item) & said]
-    if not again:
-        return ()
-    return (
-        f"Other flags say {', '.join(dict.fromkeys(again))} again, and {s.program} takes what is "
-        "said last: what is shown here is for the values of the settings.",
-    )
+    told = []
+    if again:
+        told.append(
+            f"Other flags say {', '.join(dict.fromkeys(again))} again, and {s.program} takes what "
+            "is said last: what is shown here is for the values of the settings."
+        )
+    return (*told, *_notes_on_unknown(s))
+
+
+def _notes_on_unknown(s: Situation) -> tuple[str, ...]:
+    """The program stops at a flag that it does not have: that is known before it is run."""
+    words = engine_words("llama_cpp")
+    flags = [flag_words(item)[0] for item in s.config.extra_flags]
+    told = []
+    for flag in dict.fromkeys(flags):
+        known = words.flag(flag)
+        if known is None:
+            told.append(
+                f"{s.program} {words.version} has no flag {flag} and would stop at it: leave it "
+                "out unless your version has it."
+            )
+        elif known.removed:
+            heirs = f": {' or '.join(known.heirs)} says it today" if known.heirs else ""
+            told.append(f"{s.program} {words.version} has no {flag} any more{heirs}.")
+    return tuple(told)
 
 
 def _names(item: str) -> frozenset[str]:

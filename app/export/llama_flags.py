@@ -51,7 +51,8 @@ def notes(situation: Situation) -> tuple[str, ...]:
         said.append(
             "The model's name holds bytes that are no UTF-8; the line needs bash, zsh or ksh."
         )
-    if effective is None and "auto" in (config.threads, config.threads_batch):
+    # Those that read prompts are as many unless they are said.
+    if effective is None and config.threads == "auto":
         said.append(
             f"Automatic threads are left to {program}, which takes the physical cores: no "
             "engine has said yet what it takes here."

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from app.export import llama_answers, llama_flags
-from app.export.carried import Carried, not_carried
+from app.export.carried import Carried, not_carried, translated
 from app.export.dialect import Export, ExportedFile, exported, refused
 from app.export.engine_words import Word, engine_words
 from app.export.llama_flag import Situation, situation_of
@@ -43,11 +43,13 @@ _ENDS_A_VALUE = re.compile(r"[;#\x00-\x08\x0a-\x1f\x7f]")
 _ONE_AT_A_TIME = {"logit_bias": "--logit-bias", "dry_sequence_breakers": "--dry-sequence-breaker"}
 # Texts that may hold what ends a value.
 _TEXTS = ("override_tensor", "override_kv", "dry_sequence_breakers")
-# The router gives these to itself or takes them away.
-_OF_THE_ROUTER = {
+# The router listens, and its line says where and to whom.
+_ON_ITS_LINE = {
     "--host", "--port", "--api-key", "--api-key-file", "--ssl-key-file", "--ssl-cert-file",
-    "--models-dir", "--models-max", "--models-preset", "--models-autoload", "--alias",
+    "--models-dir", "--models-max", "--models-autoload",
 }  # fmt: skip
+# The router gives these to itself or takes them away.
+_OF_THE_ROUTER = _ON_ITS_LINE | {"--models-preset", "--alias"}
 # --samplers cuts its list at semicolons, which end a value; --sampler-seq says the same in letters.
 _LETTERS = {
     "penalties": "e", "dry": "d", "top_n_sigma": "s", "top_k": "k", "typ_p": "y", "top_p": "p",
@@ -83,8 +85,9 @@ def export(
     ]
     if grammar:
         files.append(grammar_file(grammar, f"Put it beside {FILE}."))
+    own = (word for item in _router_flags(config) for word in flag_words(item))
     return exported(
-        TARGET, (PROGRAM, "--models-preset", FILE), _notes(s), answers | missing, shell,
+        TARGET, (PROGRAM, "--models-preset", FILE, *own), _notes(s), answers | missing, shell,
         files=tuple(files),
     )  # fmt: skip
 
@@ -147,13 +150,46 @@ def _sayable(s: Situation) -> tuple[Situation, dict[str, Carried]]:
     changes: dict[str, object] = {key: BY_KEY[key].default for key in missing}
     config = msgspec.structs.replace(s.config, **changes)
     kept = _flags_kept(dataclasses.replace(s, config=config))
-    dropped = [item for item in config.extra_flags if item not in kept]
+    own = _router_flags(config)
+    dropped = [item for item in config.extra_flags if item not in (*kept, *own)]
     if dropped:
-        missing["extra_flags"] = not_carried(
-            f"A preset cannot hold these, or the router sets them itself: {', '.join(dropped)}."
+        missing["extra_flags"] = not_carried(_why_dropped(dropped))
+    elif own:
+        flags = ", ".join(flag_words(item)[0] for item in own)
+        missing["extra_flags"] = translated(
+            f"{flags} on the router's own line, since it is what listens; others as keys."
+            if kept
+            else f"{flags} on the router's own line, since it is what listens."
         )
     config = msgspec.structs.replace(config, extra_flags=kept)
     return dataclasses.replace(s, config=config), missing
+
+
+def _router_flags(config: EngineConfig) -> tuple[str, ...]:
+    """Flags beside the settings that say how the router itself listens."""
+    found = []
+    for item in config.extra_flags:
+        known = engine_words("llama_cpp").flag(flag_words(item)[0])
+        if known is not None and not known.removed and _ON_ITS_LINE & set(known.names):
+            found.append(item)
+    return tuple(found)
+
+
+def _why_dropped(items: Sequence[str]) -> str:
+    words = engine_words("llama_cpp")
+    unknown = [item for item in items if words.flag(flag_words(item)[0]) is None]
+    others = [item for item in items if item not in unknown]
+    said = []
+    if unknown:
+        said.append(
+            f"{PROGRAM} refuses a section with a key that it does not know: {', '.join(unknown)}."
+        )
+    if others:
+        said.append(
+            "A preset cannot hold these, or the router sets them for each model itself: "
+            f"{', '.join(others)}."
+        )
+    return " ".join(said)
 
 
 def _flags_kept(s: Situation) -> tuple[str, ...]:

@@ -58,8 +58,9 @@ def export(
 
 def model_name(config: EngineConfig) -> str:
     """What the model is called in Ollama: the file's name in the characters that it allows."""
-    stem = PureWindowsPath(config.model_path).name or "model"
-    plain = re.sub(r"[^a-z0-9._-]+", "-", stem.lower().removesuffix(".gguf")).strip("-._")
+    file = PureWindowsPath(config.model_path).name or "model"
+    stem = _PART_OF_SEVERAL.sub("", file).lower().removesuffix(".gguf")
+    plain = re.sub(r"[^a-z0-9._-]+", "-", stem).strip("-._")
     return plain[:_LONGEST_NAME].rstrip("-._") or "model"
 
 

@@ -8,7 +8,7 @@ import math
 from app.export.board_shares import say_shares
 from app.export.boards_named import COMPUTE_BACKENDS, Boards, boards_named, naming_keys
 from app.export.carried import answers_for_all
-from app.export.conversation_room import capped_note, conversation_tok, shared_pool
+from app.export.conversation_room import capped_note, conversation_tok, say_pool
 from app.export.default_sampling import answer_limit, repetition, sampling_defaults
 from app.export.dialect import Export, exported
 from app.export.kv_numerics import fp8_in_place_of, kv_wish, wide_in_place_of
@@ -34,6 +34,7 @@ ENGINE = "SGLang"
 _MIB_PER_GIB = 1024
 _MOST_REPETITION = 2.0
 _SAMPLING = "--preferred-sampling-params"
+_BY_LAYERS = "--pp-size"
 _ALGORITHMS = {
     "draft-simple": "STANDALONE",
     "draft-eagle3": "EAGLE3",
@@ -76,7 +77,7 @@ def _room(sheet: Sheet) -> None:
     config = sheet.config
     sheet.flag("ctx_per_slot_tok", "--context-length", conversation_tok(sheet.situation))
     sheet.flag("slots", "--max-running-requests", config.slots)
-    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
+    say_pool(sheet, ENGINE)
     sheet.flag("ctx_total_tok", "--max-total-tokens", config.pool_tok)
     sheet.leave(
         "fit_margin_mib",
@@ -155,7 +156,7 @@ def _boards(sheet: Sheet) -> None:
         return
     if boards.numbers and boards.backend in COMPUTE_BACKENDS:
         _numbers(sheet, boards)
-    say_shares(sheet, ENGINE, "--pp-size", "--tp-size")
+    say_shares(sheet, ENGINE, _BY_LAYERS, "--tp-size")
 
 
 def _numbers(sheet: Sheet, boards: Boards) -> None:
@@ -180,11 +181,19 @@ def _numbers(sheet: Sheet, boards: Boards) -> None:
 
 def _drafts(sheet: Sheet) -> None:
     kinds = sheet.config.spec_types
-    leave_unused_drafts(sheet, ENGINE, kinds[0] if kinds else "")
+    kind = kinds[0] if kinds else ""
+    is_refused = kind in _BLOCK_SIZES and _BY_LAYERS in sheet.words
+    leave_unused_drafts(sheet, ENGINE, "" if is_refused else kind)
     if not kinds:
         sheet.say("spec_types", "no drafts unless told")
         return
-    kind = kinds[0]
+    if is_refused:
+        sheet.leave(
+            "spec_types",
+            f"{ENGINE} refuses to start with {_ALGORITHMS[kind]} and {_BY_LAYERS}: it drafts so "
+            "where every board has a cut of each weight, as split mode row and tensor have it.",
+        )
+        return
     others = others_left_out(ENGINE, kinds)
     if kind in _ALGORITHMS:
         _by_model(sheet, kind, others)

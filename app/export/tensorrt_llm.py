@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.export.board_shares import say_shares
 from app.export.boards_named import boards_named, naming_keys
 from app.export.carried import answers_for_all
-from app.export.conversation_room import capped_note, conversation_tok, shared_pool
+from app.export.conversation_room import capped_note, conversation_tok, say_pool
 from app.export.dialect import Export, ExportedFile, exported
 from app.export.kv_numerics import fp8_in_place_of, kv_wish, wide_in_place_of
 from app.export.llama_alone import why_not
@@ -81,7 +81,7 @@ def _room(sheet: Sheet) -> None:
     sheet.flag("batch_tok", "--max_num_tokens", config.batch_tok)
     # Without it a prompt longer than a step is refused.
     sheet.words.append("--enable_chunked_prefill")
-    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
+    say_pool(sheet, ENGINE)
     sheet.leave(
         "fit_margin_mib",
         "It is what is left free; --free_gpu_memory_fraction is the share for the KV cache of what "

@@ -8,7 +8,7 @@ from app.export import vllm_drafts
 from app.export.board_shares import say_shares
 from app.export.boards_named import COMPUTE_BACKENDS, boards_named, naming_keys
 from app.export.carried import answers_for_all
-from app.export.conversation_room import capped_note, conversation_tok, shared_pool
+from app.export.conversation_room import capped_note, conversation_tok, say_pool
 from app.export.default_sampling import answer_limit, repetition, sampling_defaults
 from app.export.dialect import Export, exported
 from app.export.kv_numerics import fp8_in_place_of, kv_wish, wide_in_place_of
@@ -54,7 +54,7 @@ def _room(sheet: Sheet) -> None:
     config = sheet.config
     sheet.flag("ctx_per_slot_tok", "--max-model-len", conversation_tok(sheet.situation))
     sheet.flag("slots", "--max-num-seqs", config.slots)
-    sheet.leave("kv_unified", shared_pool(ENGINE, sheet.situation))
+    say_pool(sheet, ENGINE)
     sheet.leave(
         "ctx_total_tok",
         f"{ENGINE} makes its pool as large as --gpu-memory-utilization allows and tells its size "

@@ -424,11 +424,40 @@ def test_that_automatic_threads_are_said_as_resolved() -> None:
 
 
 def test_that_threads_nobody_knows_are_left_out_with_a_note() -> None:
+    export = llama_server.export(EngineConfig(threads_batch=3), None, None)
+    words = shlex.split(export.text)
+    assert _value(words, "-tb") == "3"
+    assert "-t" not in words
+    assert any("threads are left to llama-server" in note for note in export.notes)
     export = llama_server.export(EngineConfig(threads=3), None, None)
     words = shlex.split(export.text)
     assert _value(words, "-t") == "3"
     assert "-tb" not in words
-    assert any("threads are left to llama-server" in note for note in export.notes)
+    assert not any("left to llama-server" in note for note in export.notes), "prompts take as many"
+
+
+def test_that_a_flag_that_the_program_lacks_is_told_of_before_it_stops_at_it() -> None:
+    flags = ("--fancy-new-flag 7", "--port 9000", "--draft-max 8")
+    export = llama_server.export(EngineConfig(extra_flags=flags), None, None)
+    assert "--fancy-new-flag 7 --port 9000 --draft-max 8" in export.text, "they go as they are"
+    (unknown,) = [note for note in export.notes if "--fancy-new-flag" in note]
+    assert "has no flag --fancy-new-flag and would stop at it" in unknown
+    (removed,) = [note for note in export.notes if "--draft-max" in note]
+    assert "has no --draft-max any more" in removed
+    assert "--spec-draft-n-max or " in removed
+    assert not any("--port" in note for note in export.notes)
+
+
+def test_that_a_short_command_stays_on_one_line_and_the_image_has_its_own() -> None:
+    for target in ("systemd", "docker-compose", "llama-swap", "llama-preset"):
+        export = TARGETS[target](EngineConfig(model_path="/m/a.gguf"), None, None)
+        assert export.lines == export.text, target
+    docker = TARGETS["docker-run"](EngineConfig(model_path="/m/a.gguf"), None, None)
+    lines = [line.strip(" \\") for line in docker.lines.splitlines()]
+    assert [line for line in lines if "ghcr.io" in line] == [
+        "ghcr.io/ggml-org/llama.cpp:server-cuda"
+    ]
+    assert shlex.split(docker.lines.replace("\\\n", " ")) == shlex.split(docker.text)
 
 
 def test_that_what_would_change_the_memory_is_switched_off() -> None:

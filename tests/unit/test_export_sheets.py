@@ -61,7 +61,7 @@ def test_that_the_command_comes_before_its_files_with_an_option_a_line() -> None
 
 
 def test_that_a_short_command_stays_on_its_line() -> None:
-    export = exported(text="docker compose up -d", lines="docker compose up \\\n  -d")
+    export = TARGETS["docker-compose"](CONFIG, None, None)
     assert export_sheet(export, CONFIG, Shell.POSIX).parts[0].text == "docker compose up -d"
 
 

@@ -148,7 +148,7 @@ def test_that_a_grammar_lies_in_a_file_of_its_own() -> None:
         ({"dry_multiplier": 0.5, "dry_sequence_breakers": [" "]}, "dry_sequence_breakers"),
         ({"override_kv": ["general.name=str:a # b"]}, "override_kv"),
         ({"override_tensor": ["blk;x=CPU"]}, "override_tensor"),
-        ({"extra_flags": ["--port 9000"]}, "extra_flags"),
+        ({"extra_flags": ["--alias m"]}, "extra_flags"),
         ({"extra_flags": ["--not-known-yet 3"]}, "extra_flags"),
         ({"extra_flags": ["--chat-template 'a # b'"]}, "extra_flags"),
     ],
@@ -159,6 +159,32 @@ def test_that_what_a_preset_cannot_hold_is_named(values: dict[str, object], key:
     plain = llama_preset.export(EngineConfig().with_values(values | {key: []}), None, FACTS)
     assert export.files[0].text == plain.files[0].text or key == "dry_sequence_breakers"
     assert "dry-sequence-breaker" not in section_of(export)
+
+
+def test_that_where_the_router_listens_stands_on_its_own_line() -> None:
+    flags = ["--port 9000", "--api-key-file '/my keys.txt'", "--jinja"]
+    export = llama_preset.export(EngineConfig().with_values({"extra_flags": flags}), None, FACTS)
+    assert export.text == (
+        "llama-server --models-preset models.ini --port 9000 --api-key-file '/my keys.txt'"
+    )
+    section = section_of(export)
+    assert section["jinja"] == "true"
+    assert not {"port", "api-key-file"} & section.keys()
+    answer = export.carried["extra_flags"]
+    assert (answer.manner, answer.how) == (
+        "translated",
+        "--port, --api-key-file on the router's own line, since it is what listens; others as "
+        "keys.",
+    )
+    unknown = llama_preset.export(
+        EngineConfig().with_values({"extra_flags": ["--port 9000", "--not-known-yet 3"]}),
+        None,
+        FACTS,
+    )
+    assert "--port 9000" in unknown.text
+    assert unknown.not_carried["extra_flags"] == (
+        "llama-server refuses a section with a key that it does not know: --not-known-yet 3."
+    )
 
 
 def test_that_one_bias_and_one_breaker_are_carried() -> None:

@@ -269,3 +269,9 @@ def test_that_a_path_that_ollama_would_change_is_refused_with_a_sentence(path: s
     assert export.text == ""
     assert export.files == ()
     assert "Rename the file" in export.notes[0]
+
+
+def test_that_a_model_of_several_files_is_called_by_what_they_are_parts_of() -> None:
+    assert ollama.model_name(EngineConfig(model_path="/m/GPT-OSS-120b-00001-of-00003.gguf")) == (
+        "gpt-oss-120b"
+    )

@@ -52,6 +52,10 @@ def _why_wrong(target: str, key: str) -> str:
     answer = after.carried[key]
     differs = _said(before) != _said(after)
     if answer.manner is not Manner.NOT_CARRIED:
+        # An engine that always does so takes no word for it, and cannot be told to do otherwise.
+        is_always_so = answer.how.startswith("always ")
+        if is_always_so and before.carried[key].manner is Manner.NOT_CARRIED:
+            return "said to be always so, and yet told" if differs else ""
         return "" if differs else f"said to be carried as {answer.how}"
     return f"said not to be carried: {answer.how}" if differs and key not in IN_PARTS else ""
 

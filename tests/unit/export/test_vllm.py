@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from app.export import vllm
+from app.export.carried import Manner
 from app.export.dialect import Export
 from app.export.engine_words import engine_words
 from app.export.other_weights import DRAFT_PLACE
@@ -48,7 +49,9 @@ def test_that_context_is_per_sequence_and_never_multiplied(
     flags = _flags(values)
     assert flags["--max-model-len"] == [per_sequence]
     assert flags["--max-num-seqs"] == [sequences]
-    assert "one pool" in _export(values).not_carried["kv_unified"]
+    pool = _export(values).carried["kv_unified"]
+    assert "one pool" in pool.how
+    assert (pool.manner is Manner.SAID) == bool(values.get("kv_unified")), "it is always so there"
 
 
 def test_that_the_pool_s_size_is_named_as_what_memory_decides() -> None:
