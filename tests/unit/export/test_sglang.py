@@ -93,6 +93,19 @@ def test_that_drafts_are_steps_of_one_guess(
     assert found == said
 
 
+@pytest.mark.parametrize("kind", ["draft-dflash", "draft-dspark"])
+def test_that_blocks_are_not_drafted_where_boards_have_layers_of_their_own(kind: str) -> None:
+    """SGLang refuses to start with both."""
+    two: dict[str, object] = {"spec_types": (kind,), "devices": ("CUDA0", "CUDA1")}
+    flags = _flags(two)
+    assert flags["--pp-size"] == ["2"]
+    assert not any(flag.startswith("--speculative") for flag in flags)
+    assert "split mode row" in _export(two).not_carried["spec_types"]
+    cut = _flags(two | {"split_mode": "row"})
+    assert cut["--tp-size"] == ["2"]
+    assert "--speculative-algorithm" in cut
+
+
 @pytest.mark.parametrize(
     ("devices", "said"),
     [
