@@ -27,6 +27,7 @@ from app.import_problems import problems_shown
 from app.import_shown import masked, other_shown, sentence_shown, shown, words_shown
 from app.importing.found import Found
 from app.importing.found_settings import Usable
+from app.importing.other_names import other_label
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.row import Group, Setting
@@ -375,7 +376,7 @@ def _label(key: str) -> str:
 
 
 def _others(found: Found, mine: Mapping[str, Value], flags: Flags) -> tuple[tuple[str, str], ...]:
-    """Environment, and what was understood and is no setting of the desk."""
+    """Environment, and what was understood and is no setting of TuneDeck."""
     lines: list[tuple[str, object]] = [
         (key, value)
         for key, value in found.settings.items()
@@ -388,6 +389,6 @@ def _others(found: Found, mine: Mapping[str, Value], flags: Flags) -> tuple[tupl
         # A switch says by itself whether it is on.
         (shown(written[name], 80), "")
         if name in written and isinstance(value, bool)
-        else (shown(written.get(name, name), 80), other_shown(name, value))
+        else (shown(written.get(name, other_label(name)), 80), other_shown(name, value))
         for name, value in lines[:_MOST_LINES]
     )

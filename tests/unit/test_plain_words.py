@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.export.targets import TARGETS
+from app.importing.other_names import other_label
 from app.quoting import Shell
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.table import BY_KEY
@@ -77,3 +78,15 @@ def sentences(path: Path) -> Iterator[str]:
             continue
         if id(node) not in documents and " " in node.value.strip():
             yield node.value
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("gpu_mem_fraction", "share of GPU memory that it takes"),
+        ("served_model_name", "served model name"),
+        ("CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    ],
+)
+def test_that_what_is_no_setting_is_called_by_words(name: str, label: str) -> None:
+    assert other_label(name) == label
