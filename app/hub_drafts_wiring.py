@@ -22,6 +22,10 @@ from widgets.hub_rows import DownloadRow
 
 _LOOKING = "Looking for relatives of the model …"
 _STOPPED = "Stopped."
+_ANOTHER = (
+    "Another model is loaded than the one that it was found for. Load that one, and choose the "
+    "file in the draft menu."
+)
 _BUSY = "One download at a time: pause or cancel the other one first."
 
 
@@ -48,6 +52,7 @@ class HubDraftsWiring(QObject):
         self._target = b""
         self._found: list[HubDraft] = []
         self._loading: HubDraft | None = None
+        self._loading_for = b""
         self._row: DownloadRow | None = None
         self._asking = HubAsking(self)
         self._asking.answered.connect(self._on_answered)
@@ -140,7 +145,7 @@ class HubDraftsWiring(QObject):
             self._view.set_status(_BUSY, is_problem=True)
             return
         draft = self._found[number]
-        self._loading = draft
+        self._loading, self._loading_for = draft, self._target
         repository = HubRepository(draft.repo, draft.commit, (draft.model,))
         self._hub.download.start(repository, draft.model)
 
@@ -165,7 +170,12 @@ class HubDraftsWiring(QObject):
     def _on_use_wanted(self) -> None:
         """Draft with what was downloaded."""
         draft, path = self._loading, self._hub.download.path
+        model = self._session.model
         if draft is None or not path:
+            return
+        if model is None or os.fsencode(model.path) != self._loading_for:
+            if self._view is not None:
+                self._view.set_status(_ANOTHER, is_problem=True)
             return
         values = values_of_choice(FILE, path, self._session.wanted, draft.kind)
         self._session.want(values)

@@ -18,6 +18,10 @@ _USUAL = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
 _MIB = 1 << 20
 _SHOWN_NAMES = 12
 _NO_FILTERS = HubFilters()
+_UNASKED_DRAFT = (
+    "Its name says that it drafts for another model: “Find drafts on the hub…” in the draft menu "
+    "says whether for yours. Choose it to read its header, some MB."
+)
 _UNASKED = "Choose it to read its header, some MB, and see what it takes here."
 
 
@@ -69,16 +73,17 @@ def sheet_of(
     asked_for = [name for name in every if filters.holds(quantisation_name(name) or name)]
     names = {name.upper(): name for name in asked_for or every}
     usual = next((names[name] for name in _USUAL if name in names), "")
-    first = next(iter(names.values()), "")
-    return HubSheet(
-        repository.repo,
-        _about(repository),
-        tuple(
-            _row(model, judged.get(model.name), is_asked=model.name in under_way)
-            for model in repository.quantisations
-        ),
-        usual or first,
-    )
+    drafts = repository.draft_models
+    first = next(iter(names.values()), drafts[0].name if drafts else "")
+    rows = [
+        _row(model, judged.get(model.name), is_asked=model.name in under_way)
+        for model in repository.quantisations
+    ]
+    rows += [
+        _draft_row(model, judged.get(model.name), is_asked=model.name in under_way)
+        for model in drafts
+    ]
+    return HubSheet(repository.repo, _about(repository), tuple(rows), usual or first)
 
 
 def _about(repository: HubRepository) -> str:
@@ -105,6 +110,14 @@ def _row(model: Quantisation, judged: Judged | None, *, is_asked: bool) -> Quant
         return QuantRow(model.name, size, _DASH, waiting, "" if is_asked else _UNASKED)
     memory = bytes_text(judged.total_bytes) if judged.total_bytes else _DASH
     return QuantRow(model.name, size, memory, _verdict(judged), _sentence(judged))
+
+
+def _draft_row(model: Quantisation, judged: Judged | None, *, is_asked: bool) -> QuantRow:
+    """A file whose name says that it drafts; some are whole models all the same."""
+    if judged is not None or is_asked:
+        return _row(model, judged, is_asked=is_asked)
+    size = bytes_text(model.size_bytes)
+    return QuantRow(model.name, size, _DASH, "named as a draft", _UNASKED_DRAFT)
 
 
 def _verdict(judged: Judged) -> str:

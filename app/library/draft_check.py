@@ -89,10 +89,12 @@ class DraftTarget:
         theirs, ours = read_vocabulary(draft.path), self._vocabulary
         if draft.draft_kind in (PLAIN, GUESSES):
             return theirs
-        # A head begins no text of its own: llama.cpp does not compare how texts begin and end.
+        # llama.cpp does not compare how texts begin and end for a head, nor numbers of tokens: a
+        # head's are often filled up. What both have must be the same words all the same.
         return replace(
-            theirs, adds_bos=ours.adds_bos, bos=ours.bos, adds_eos=ours.adds_eos, eos=ours.eos
-        )
+            theirs, size=ours.size, adds_bos=ours.adds_bos, bos=ours.bos,
+            adds_eos=ours.adds_eos, eos=ours.eos,
+        )  # fmt: skip
 
 
 def check(request: DraftRequest, tell: Callable[[DraftVerdict], None]) -> None:

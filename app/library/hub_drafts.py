@@ -221,11 +221,7 @@ def _files_of(repository: HubRepository, target_bytes: int) -> list[Quantisation
         for model in repository.quantisations
         if not model.missing_parts and 0 < model.size_bytes < target_bytes
     ]
-    heads = [
-        Quantisation(file.name, (file,))
-        for file in repository.drafts
-        if 0 < file.size_bytes < target_bytes
-    ]
+    heads = [head for head in repository.draft_models if 0 < head.size_bytes < target_bytes]
     chosen = _usual(whole)
     return [*([chosen] if chosen is not None else []), *_usual_heads(heads)]
 

@@ -125,11 +125,15 @@ class HubRepository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     licence: str = ""
     base_model: str = ""
 
+    @property
+    def draft_models(self) -> tuple[Quantisation, ...]:
+        """The files that are named as drafts, each as a model called by its file's name."""
+        return tuple(Quantisation(file.name, (file,)) for file in self.drafts)
+
     def quantisation(self, name: str) -> Quantisation | None:
         """The one of that name, whatever its case; a draft by the name of its file."""
         wanted = name.casefold()
-        drafts = (Quantisation(file.name, (file,)) for file in self.drafts)
-        models = (*self.quantisations, *drafts)
+        models = (*self.quantisations, *self.draft_models)
         return next((each for each in models if each.name.casefold() == wanted), None)
 
 

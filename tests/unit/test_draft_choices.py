@@ -286,11 +286,16 @@ def test_that_a_head_is_checked_by_what_it_reads_of_the_model(tmp_path: Path) ->
         head_file(tmp_path / "block.gguf", "dflash"),
         head_file(tmp_path / "below.gguf", "dflash", dflash__target_layers=[0, 2]),
         head_file(tmp_path / "words.gguf", tokenizer__ggml__tokens=other),
+        head_file(
+            tmp_path / "filled.gguf",
+            tokenizer__ggml__tokens=[*_WORDS, *(f"[PAD{number}]" for number in range(300))],
+        ),
+        head_file(tmp_path / "fewer.gguf", tokenizer__ggml__tokens=_WORDS[:6]),
     )
     told: list[DraftVerdict] = []
     check(DraftRequest(os.fsencode(target), heads), told.append)
-    fits, behind, wide, deep, block, below, words = (verdict.why_not for verdict in told)
-    assert (fits, behind, block) == ("", "", "")
+    fits, behind, wide, deep, block, below, words, filled, fewer = (v.why_not for v in told)
+    assert (fits, behind, block, filled, fewer) == ("", "", "", "", "")
     assert "reads states of 96 values, and this model's have 64" in wide
     assert "reads layer 3, and this model has 2 layers" in deep
     assert "reads layer 2, and this model has 2 layers" in below

@@ -123,13 +123,22 @@ def test_that_no_network_is_a_sentence_and_can_be_tried_again(
     qtbot.waitUntil(lambda: view.table.rowCount() == 2, timeout=PATIENCE_MS)
 
 
-def test_that_a_download_begun_in_the_view_of_the_hub_is_not_taken_for_a_draft(
-    small: SmallHub, loaded_window: Window, qtbot: QtBot
+def test_that_a_download_is_for_its_model_and_another_one_is_not_taken_for_it(
+    small: SmallHub, loaded_window: Window, qtbot: QtBot, tiny_moe_path: Path
 ) -> None:
     view = opened(loaded_window)
     qtbot.waitUntil(view.again.isVisible, timeout=PATIENCE_MS)
     QTest.mouseClick(view.download, LEFT)
     qtbot.waitUntil(view.strip.load.isVisible, timeout=PATIENCE_MS)
+    session = loaded_window.desk.session
+    loaded_window.engine_wiring.load(str(tiny_moe_path))
+    qtbot.waitUntil(
+        lambda: session.model is not None and session.model.path == str(tiny_moe_path),
+        timeout=PATIENCE_MS,
+    )
+    QTest.mouseClick(view.strip.load, LEFT)
+    assert "Another model is loaded" in view.status()
+    assert not session.wanted.draft_model_path
     QTest.mouseClick(view.open_repo, LEFT)
     hub = loaded_window.engine_wiring.picker.hub.view
     assert hub is not None
