@@ -13,6 +13,9 @@ from widgets.hub_view import HubView
 from widgets.import_view import ImportView
 from widgets.profiles_view import ProfilesView
 
+_VERDICT = 3
+"""Column of the hub's models that says what becomes of each on this machine."""
+
 _View = TypeVar("_View", bound=QWidget)
 
 # As people post it: a variable before the program, continued lines, one flag that is gone and one
@@ -30,6 +33,7 @@ class FilesTour:
     def __init__(self, window: Window) -> None:
         """Prepare the steps for ``window``, in which a model runs."""
         self._window = window
+        self._is_judging = False
 
     def steps(self) -> list[Step]:
         """The steps in their order."""
@@ -79,9 +83,21 @@ class FilesTour:
         return view is not None and bool(view.shown_texts())
 
     def _is_hub_asked(self) -> bool:
-        """Whether there is an answer, be it that there is no network."""
+        """Whether there is an answer: memory of the first repository's models, or no network."""
         view = self._view(HubView)
-        return view is not None and (view.hits.rowCount() > 0 or view.again.isVisible())
+        if view is None:
+            return False
+        if not view.hits.rowCount():
+            return view.again.isVisible()
+        if not view.hits.selectedItems():
+            view.hits.selectRow(0)
+        elif view.judge_all.isEnabled() and not self._is_judging:
+            self._is_judging = True
+            view.judge_all.click()
+        return self._is_judging and all(
+            item is not None and item.text() and "…" not in item.text()
+            for item in (view.quants.item(row, _VERDICT) for row in range(view.quants.rowCount()))
+        )
 
     # --- Inside -------------------------------------------------------------------------
 
