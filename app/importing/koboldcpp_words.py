@@ -250,6 +250,20 @@ def _queue(gathering: Gathering, said: Said) -> None:
         gathering.note(f"{said.written} lets requests wait for each other, as they do here.")
 
 
+def _rope(gathering: Gathering, said: Said) -> None:
+    """A scale, and the base that goes with it; 0 leaves both to the engine."""
+    numbers = [decimal(value) for value in said.values]
+    scale = numbers[0] if numbers else None
+    if scale is None or None in numbers[:2]:
+        gathering.open("rope_freq_scale", " ".join(said.values), said.written)
+    elif scale > 0:
+        gathering.setting("rope_freq_scale", scale)
+        if len(numbers) > 1 and isinstance(numbers[1], float):
+            gathering.setting("rope_freq_base", numbers[1])
+    else:
+        gathering.note(f"{said.written} {said.values[0]} leaves RoPE to the engine.")
+
+
 def _active_experts(gathering: Gathering, said: Said) -> None:
     if whole_number(said.value) != -1:  # as many as the model says
         _EXPERTS(gathering, said)
@@ -306,6 +320,7 @@ _HANDLERS: dict[str, Handler] = {
     "--launch": _window,
     "--quiet": _window,
     "--config": named_file,
+    "--ropeconfig": _rope,
     "--moeexperts": _active_experts,
     "--splitmode": chosen("split_mode"),
 }

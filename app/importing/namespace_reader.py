@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from app.importing.invocation import Invocation
 from app.importing.kcpps_reader import is_kcpps, read_kcpps
-from app.importing.shell_text import calls_inside
+from app.importing.shell_text import begins_call, calls_inside
 from app.importing.yaml_text import Node, flat
 
 _NAMESPACE = re.compile(r"\bNamespace\(")
@@ -27,7 +27,13 @@ def has_namespace(text: str) -> bool:
     """Whether arguments are printed in ``text``, and no command stands before them."""
     match = _NAMESPACE.search(text)
     before = text[: match.start()].split("\n")[:-1] if match else []
-    return match is not None and not any(map(calls_inside, before[-_LINES_BEFORE:]))
+    # A prompt ends before the command.
+    texts = [part for line in before[-_LINES_BEFORE:] for part in (line, line.rpartition(">")[2])]
+    return match is not None and not any(map(_calls, texts))
+
+
+def _calls(line: str) -> bool:
+    return begins_call(line.strip()) or bool(calls_inside(line))
 
 
 def read_namespace(text: str) -> tuple[Invocation, ...]:

@@ -162,9 +162,50 @@ def test_that_passwords_are_not_repeated() -> None:
     assert found.env == {"KCPP_PASSWORD": "REDACTED"}
 
 
-def test_that_its_rope_is_named() -> None:
-    found = understand(call("koboldcpp m.gguf --ropeconfig 0.5 20000"))
-    assert any("--ropeconfig 0.5 20000" in note for note in found.notes)
+def test_that_its_rope_is_llamas() -> None:
+    found = understand(call("koboldcpp --model a.gguf --ropeconfig 0.5 1000000"))
+    assert (found.settings["rope_freq_scale"], found.settings["rope_freq_base"]) == (0.5, 1e6)
+    found = understand(call("koboldcpp --model a.gguf --ropeconfig 0.0 10000"))
+    assert not {"rope_freq_scale", "rope_freq_base"} & found.settings.keys()
+
+
+def test_that_its_variables_are_its_words() -> None:
+    (found,) = import_text(
+        "KCPP_MODEL=https://huggingface.co/a/b-GGUF/resolve/main/b.gguf\n"
+        'KCPP_ARGS="--gpulayers 99 --contextsize 4096"'
+    )
+    assert found.target == "koboldcpp"
+    assert {
+        "hf_repo": "a/b-GGUF", "hf_file": "b.gguf", "n_gpu_layers": 99, "ctx_total_tok": 4096,
+    }.items() <= found.settings.items()  # fmt: skip
+
+
+def test_that_what_it_prints_of_its_arguments_is_a_file() -> None:
+    (found,) = import_text(
+        "Welcome to KoboldCpp - Version 1.54\n==========\n"
+        "Namespace(contextsize=4096, gpulayers=15, model='a.gguf', model_param='a.gguf', port=5001,"
+        " port_param=5001, smartcontext=False, usecublas=['lowvram'], onready='', lora=None)\n"
+        "Loading model: a.gguf\n"
+    )
+    assert {
+        "ctx_total_tok": 4096, "n_gpu_layers": 15, "model_path": "a.gguf", "kv_offload": False,
+    }.items() <= found.settings.items()  # fmt: skip
+    assert codes(found) == {"log_paste"}
+
+
+def test_that_a_command_before_its_arguments_is_what_counts() -> None:
+    (found,) = import_text(
+        "C:\\k>koboldcpp.exe --model a.gguf --contextsize 8192\n"
+        "Namespace(contextsize=4096, gpulayers=15, model_param='a.gguf', smartcontext=False)\n"
+    )
+    assert found.settings["ctx_total_tok"] == 8192
+
+
+def test_that_members_of_a_file_need_no_braces() -> None:
+    (found,) = import_text('"contextsize": 8192,\n"gpulayers": 43,\n"flashattention": true,')
+    assert {"ctx_total_tok": 8192, "n_gpu_layers": 43, "flash_attn": "on"}.items() <= (
+        found.settings.items()
+    )
 
 
 def test_that_a_name_of_a_flag_may_be_begun() -> None:

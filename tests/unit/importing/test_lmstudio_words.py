@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.importing.importer import import_text
 from app.importing.lmstudio_words import understand
 from tests.unit.importing.invocations import call, codes, document, problem
 
@@ -126,3 +127,24 @@ def test_that_the_keys_of_its_server_are_read() -> None:
         "ctx_total_tok": 2048, "batch_tok": 256, "flash_attn": "off", "kv_offload": True,
         "ctx_per_slot_tok": 2048,
     }  # fmt: skip
+
+
+def test_that_presets_of_old_are_read() -> None:
+    (found,) = import_text(
+        '{"name": "ChatML", "load_params": {"n_ctx": 8192, "n_batch": 512, "n_gpu_layers": -1, '
+        '"use_mlock": true, "use_mmap": true}, "inference_params": {"n_threads": 8, "temp": 0.2, '
+        '"n_predict": -1, "input_prefix": "x"}}'
+    )
+    assert found.target == "lmstudio"
+    assert {
+        "ctx_total_tok": 8192, "batch_tok": 512, "n_gpu_layers": "all", "load_mode": "mmap+mlock",
+        "threads": 8, "temperature": 0.2,
+    }.items() <= found.settings.items()  # fmt: skip
+
+
+def test_that_its_library_in_python_is_read() -> None:
+    (found,) = import_text(
+        'import lmstudio as lms\nm = lms.llm("q", config={"contextLength": 8192, '
+        '"gpu": {"ratio": 1.0}})'
+    )
+    assert {"ctx_total_tok": 8192, "n_gpu_layers": "all"}.items() <= found.settings.items()

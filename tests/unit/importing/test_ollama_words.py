@@ -6,6 +6,7 @@ import pytest
 
 from app.importing.found import Found
 from app.importing.go_template import builtin_like
+from app.importing.importer import import_text
 from app.importing.invocation import Invocation
 from app.importing.ollama_words import understand
 from tests.unit.importing.invocations import call, codes, document, problem
@@ -275,3 +276,73 @@ def test_that_what_cannot_be_together_is_told_of() -> None:
     found = variables(OLLAMA_FLASH_ATTENTION="0", OLLAMA_KV_CACHE_TYPE="q8_0")
     assert "flash attention" in problem(found, "contradiction")
     assert not variables(OLLAMA_KV_CACHE_TYPE="q8_0").problems
+
+
+# --- Several models, sessions, what is written otherwise ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "model", "projector"),
+    [
+        (("google_gemma-3-4b.gguf", "mmproj-google_gemma-3-4b-f32.gguf"), 0, 1),
+        (("./mmproj-model-f16.gguf", "./llava-phi-3-mini-int4.gguf"), 1, 0),
+        (("a.gguf", "clip.projector.gguf"), 0, 1),
+        (("/m/a-00001-of-00002.gguf", "/m/a-00002-of-00002.gguf"), 0, None),
+    ],
+)
+def test_that_a_projector_is_told_by_its_name(
+    lines: tuple[str, ...], model: int, projector: int | None
+) -> None:
+    (found,) = import_text("\n".join(f"FROM {line}" for line in lines), "Modelfile")
+    assert found.settings["model_path"] == lines[model]
+    assert found.settings.get("mmproj_path") == (None if projector is None else lines[projector])
+    assert not found.problems
+
+
+def test_that_names_that_do_not_tell_the_projector_are_told_of() -> None:
+    (found,) = import_text("FROM a.gguf\nFROM b.gguf\nFROM c.gguf", "Modelfile")
+    assert (found.settings["model_path"], found.settings["mmproj_path"]) == ("a.gguf", "b.gguf")
+    assert codes(found) == {"ambiguous_model"}
+    assert found.passthrough == ("FROM c.gguf",)
+
+
+def test_that_of_names_of_the_library_the_last_counts() -> None:
+    (found,) = import_text("FROM llama3.1:8b\nFROM qwen3:8b", "Modelfile")
+    assert found.other["source_model"] == "qwen3:8b"
+    assert "mmproj_path" not in found.settings
+    assert codes(found) == {"duplicate_option", "no_model"}
+
+
+def test_that_a_session_with_its_model_is_read() -> None:
+    (found,) = import_text(
+        "$ ollama run --verbose qwen3:8b\n>>> /set parameter num_ctx 32768\n"
+        "Set parameter 'num_ctx' to '32768'\n>>> /save mine\n"
+    )
+    assert found.settings["ctx_per_slot_tok"] == 32768
+    assert found.other["source_model"] == "qwen3:8b"
+
+
+def test_that_what_is_typed_without_a_model_is_a_part() -> None:
+    (found,) = import_text("/set parameter num_ctx 4096\n/set parameter num_gpu 20")
+    assert (found.settings["ctx_per_slot_tok"], found.settings["n_gpu_layers"]) == (4096, 20)
+    assert codes(found) == {"fragment"}
+
+
+def test_that_a_modelfile_written_otherwise_is_read_as_meant() -> None:
+    (found,) = import_text(
+        "from q.gguf # mine\nparameter num_ctx=4096\nPARAMETER top_k 5 # few\nPARAMETER stop #",
+        "Modelfile",
+    )
+    assert {"model_path": "q.gguf", "ctx_per_slot_tok": 4096, "top_k": 5}.items() <= (
+        found.settings.items()
+    )
+    assert found.other["stop"] == ["#"]
+    assert codes(found) == {"broken_file"}
+
+
+def test_that_a_request_to_create_a_model_is_read() -> None:
+    (found,) = import_text(
+        '{"model": "mine", "from": "qwen3", "parameters": {"num_ctx": 8192, "stop": ["a", "b"]}}'
+    )
+    assert found.settings["ctx_per_slot_tok"] == 8192
+    assert (found.other["alias"], found.other["source_model"]) == ("mine", "qwen3")

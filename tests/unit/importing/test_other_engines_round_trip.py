@@ -35,10 +35,11 @@ DIALECTS: dict[str, Dialect] = {
     koboldcpp.TARGET: koboldcpp.export,
 }
 # A KoboldCpp line names no model where none is chosen; places for names wait for names; fp8 in
-# place of q8_0 does not come back; what contradicts itself left so.
+# place of q8_0 does not come back; what contradicts itself left so; names of files that do not tell
+# which one is the projector.
 EXPECTED = {"placeholder", "no_model", "config_file", "home_path", "relative_path", "odd_value",
             "not_gguf", "unknown_context", "shell_quoting", "not_transferable",
-            "contradiction"}  # fmt: skip
+            "contradiction", "ambiguous_model"}  # fmt: skip
 # Settings of drafts, and those for which some engines have one word.
 OF_DRAFTS = ("ngram_", "draft_")
 # Numbers of boards are shown alone, since engines count them in orders of their own.

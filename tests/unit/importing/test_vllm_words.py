@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.importing.importer import import_text
 from app.importing.invocation import Invocation
 from app.importing.vllm_words import understand
 from tests.unit.importing.invocations import call, codes, document, problem
@@ -235,3 +236,22 @@ def test_that_a_secret_is_not_repeated_where_it_stands_again() -> None:
     found = understand(call("vllm serve m.gguf --api-key hunter22 --port hunter22"))
     assert "hunter22" not in repr(found)
     assert "bad_value" in codes(found)
+
+
+def test_that_a_file_of_its_flags_is_its_own_with_dashes_or_underscores() -> None:
+    (found,) = import_text(
+        'model: a/b\nhost: "127.0.0.1"\nport: 6379\nuvicorn-log-level: info\n'
+        "max-model-len: 16384\nmax_num_seqs: 8\n",
+        "config.yaml",
+    )
+    assert found.target == "vllm"
+    assert {"ctx_per_slot_tok": 16384, "slots": 8}.items() <= found.settings.items()
+
+
+def test_that_what_it_prints_of_its_arguments_is_read() -> None:
+    (found,) = import_text(
+        "INFO 03-02 [api_server.py:1034] args: Namespace(subparser='serve', model_tag='a/b', "
+        "model='a/b', max_model_len=16384, max_num_seqs=None, dispatch_function=<function f at 0>)"
+    )
+    assert found.settings["ctx_per_slot_tok"] == 16384
+    assert found.other["source_model"] == "a/b"
