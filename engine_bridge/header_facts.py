@@ -23,7 +23,8 @@ _UNUSUAL_CACHES = frozenset({"deepseek4"})
 _LONGEST_LICENCE = 80
 
 
-class CacheRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+# Kept for thousands of files, and part of no cycle: not to be looked through for any (``gc``).
+class CacheRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Layers whose cache rows are of one size: see ``gguf_kv.CacheLayers``."""
 
     layers: int
@@ -44,7 +45,7 @@ class KvBytes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     windowed: int
 
 
-class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HeaderFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The facts of one model, read from its header.
 
     Attributes:

@@ -46,7 +46,8 @@ from engine_bridge.header_facts import read_header_facts
 # Files opened lately are listed first where they answer at once, so that they are not found again
 # under their folder.
 _HEAD_START_S = 0.3
-_BATCH = 100
+# What the window takes in at once without a frame that is late.
+_BATCH = 50
 # Headers are told as soon as this has passed, single ones included.
 _BATCH_WAIT_S = 0.05
 _NICENESS = 10

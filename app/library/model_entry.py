@@ -15,7 +15,8 @@ from engine_bridge.header_facts import HeaderFacts
 RECENT = b""
 
 
-class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+# No cycles can go through these, and thousands of them are kept: not to be looked through for any.
+class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One model file of the list; a split model is one entry, its part 1.
 
     Attributes:

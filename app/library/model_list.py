@@ -5,6 +5,8 @@ Holds no widget. Never touches a model's folder itself: a dead drive keeps whoev
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +26,8 @@ from app.library.model_entry import (
 _MODULE = "app.library.listing"
 # The process gives folders up by itself; this is for a process that does not even do that.
 _SILENCE_MS = 30_000
+# Lines are taken in one after another until this has passed; the last may take some more.
+_MOST_S = 0.001
 
 
 class ModelList(QObject):
@@ -55,6 +59,11 @@ class ModelList(QObject):
         self._silence.setSingleShot(True)
         self._silence.setInterval(_SILENCE_MS)
         self._silence.timeout.connect(self._on_silence_timeout)
+        self._lines: deque[bytes] = deque()
+        self._early_end = ""
+        self._taking = QTimer(self)
+        self._taking.setSingleShot(True)
+        self._taking.timeout.connect(self._take_lines)
 
     @property
     def is_listing(self) -> bool:
@@ -102,12 +111,33 @@ class ModelList(QObject):
 
     def _stop_process(self) -> None:
         self._silence.stop()
+        self._taking.stop()
+        self._lines.clear()
+        self._early_end = ""
         if self._process is not None:
             self._process.stop()
             self._process = None
 
     def _on_line_received(self, line: bytes) -> None:
         self._silence.start()
+        self._lines.append(line)
+        if not self._taking.isActive():
+            self._taking.start()
+
+    def _take_lines(self) -> None:
+        """Take in as much as does not hold the window up; the rest comes after what it has to do.
+
+        Of 5,000 models as many lines come at once as the pipe holds.
+        """
+        until_s = time.perf_counter() + _MOST_S
+        while self._lines and time.perf_counter() < until_s:
+            self._take_line(self._lines.popleft())
+        if self._lines:
+            self._taking.start()
+        elif self._early_end:
+            self._end(self._early_end)
+
+    def _take_line(self, line: bytes) -> None:
         try:
             answer = self._decoder.decode(line)
         except msgspec.MsgspecError as error:
@@ -147,7 +177,10 @@ class ModelList(QObject):
     def _on_process_ended(self, exit_code: int, last_line: str) -> None:
         if self.sender() is self._process:
             said = f": {last_line}" if last_line else ""
-            self._end(f"Listing the models ended early (exit code {exit_code}{said}). Refresh.")
+            self._early_end = (
+                f"Listing the models ended early (exit code {exit_code}{said}). Refresh."
+            )
+            self._taking.start()  # after the lines that came before
 
     def _on_silence_timeout(self) -> None:
         self._end("Listing the models takes too long and was given up. Refresh to try again.")
