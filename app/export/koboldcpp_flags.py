@@ -256,7 +256,8 @@ def say_drafts(sheet: KoboldSheet) -> None:
         sheet.bridge("spec_types", how)
         _draft_layers(sheet)
     elif others:
-        sheet.bridging_option("spec_types", f"--usemtp: drafts in one way.{left_out}", "--usemtp")
+        how = f"--usemtp: {ENGINE} drafts in one way.{left_out}"
+        sheet.bridging_option("spec_types", how, "--usemtp")
     else:
         sheet.option("spec_types", "--usemtp")
     sheet.option("draft_n_max", "--draftamount", config.draft_n_max)

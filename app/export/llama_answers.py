@@ -100,7 +100,7 @@ _TRANSLATED: dict[str, str] = {
     "threads": "-t is the number that auto came to here, where it is known.",
     "threads_batch": "-tb is the number that auto came to here, where it is known.",
     "json_schema": "--grammar with the grammar that TuneDeck makes of the schema.",
-    "extra_flags": "They stand as they came behind all others.",
+    "extra_flags": "They stand as they came, behind all others.",
 }
 
 

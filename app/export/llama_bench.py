@@ -217,7 +217,9 @@ _TABLE: dict[str, Carried] = {
         "A test's context is as large as the test; -d fills it before, for as many tokens as that."
     ),
     **same_for(("slots", "kv_unified", "ctx_total_tok"), not_carried(_ONE_STREAM)),
-    "prefill_chunk_tok": not_carried("One stream has nobody that a long prompt makes wait."),
+    "prefill_chunk_tok": not_carried(
+        "llama-bench runs one stream: no other waits for a long prompt."
+    ),
     "fit_margin_mib": not_carried(
         "llama-bench fits nothing unless -fitt asks for it; layers are said as they were placed."
     ),

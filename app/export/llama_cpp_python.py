@@ -300,7 +300,7 @@ TABLE: dict[str, Carried] = {
     "main_gpu": said("main_gpu"),
     "kv_offload": said("offload_kqv"),
     "op_offload": said("op_offload"),
-    "load_mode": translated("use_mmap and use_mlock together; auto is the class's own, mmap."),
+    "load_mode": translated("use_mmap and use_mlock together; auto is Llama()'s own, mmap."),
     "lazy_mode": not_carried("Llama() has no argument for it."),
     "mmproj_path": not_carried(
         "Images need a chat handler of the model's family beside Llama(): the script asks in text."
@@ -323,7 +323,7 @@ TABLE: dict[str, Carried] = {
     "mirostat_lr": said("mirostat_eta"),
     "mirostat_ent": said("mirostat_tau"),
     "logit_bias": said("logit_bias"),
-    "ignore_eos": not_carried("The class stops at the model's end of text in any case."),
+    "ignore_eos": not_carried("Llama() stops at the model's end of text in any case."),
     "grammar": translated("grammar, built by LlamaGrammar.from_string."),
     "json_schema": translated("grammar, with the grammar that TuneDeck makes of the schema."),
     **same_for(

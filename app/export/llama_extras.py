@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from app.export.engine_words import engine_words
 from app.export.llama_flag import Flag, Situation
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.extra_flag import flag_words
 from engine_bridge.settings.placement_items import LoraFile, lora_file
+
+# A drive of Windows, from whose root the path goes on.
+_DRIVE = re.compile(r"^[A-Za-z]:(?=[\\/])")
 
 
 def unsayable_loras(s: Situation) -> tuple[str, ...]:
@@ -54,8 +59,8 @@ EXTRAS: tuple[Flag, ...] = (
 def notes(s: Situation) -> tuple[str, ...]:
     """What the user should know of these flags before running the line."""
     said = [
-        f"{s.program} cuts --lora-scaled at every colon and will not find {path}: move the file "
-        "to where its path has none."
+        f"{s.program} cuts --lora-scaled at every colon and will not find {path}: "
+        f"{_without_colon(path)}."
         for path in unsayable_loras(s)
     ]
     if s.config.mmproj_path:
@@ -64,6 +69,14 @@ def notes(s: Situation) -> tuple[str, ...]:
             "of what is shown here; context shift and chunk reuse are off then."
         )
     return tuple(said)
+
+
+def _without_colon(path: str) -> str:
+    """How the adapter is found after all."""
+    rest = _DRIVE.sub("", path)
+    if rest == path or ":" in rest:
+        return "move the file to where its path has none"
+    return f"write {rest} and run the line on drive {path[:2]}"
 
 
 # --- What the desk has no setting for ------------------------------------------------------------

@@ -114,12 +114,12 @@ def say_drafts(sheet: LmStudioSheet) -> None:
         )
         return
     others = [one for one in config.spec_types if one != kind]
-    left_out = f" {ENGINE} leaves out {', '.join(others)}." if others else ""
     is_mtp = kind == "draft-mtp"
     flag = "--speculative-draft-mtp" if is_mtp else "--speculative-draft-simple"
     sheet.load["speculativeDraftMtp" if is_mtp else "speculativeDraftSimple"] = True
     if others:
-        sheet.bridging_flag("spec_types", f"{flag}: drafts in one way.{left_out}", flag)
+        left_out = f"{ENGINE} drafts in one way and leaves out {', '.join(others)}."
+        sheet.bridging_flag("spec_types", f"{flag}: {left_out}", flag)
     else:
         sheet.flag("spec_types", flag)
     _draft_model(sheet, is_mtp=is_mtp)

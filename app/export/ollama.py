@@ -153,11 +153,10 @@ def _room(sheet: OllamaSheet) -> None:
         f"num_ctx is for each slot and multiplied by OLLAMA_NUM_PARALLEL: {total:,} tokens.",
     )
     if config.kv_unified:
-        sheet.leave(
-            "kv_unified",
-            f"{ENGINE} gives every slot a context of its own: {total:,} tokens where the pool here "
-            f"has {config.pool_tok:,}.",
-        )
+        whole = f"{total:,} tokens where the pool here has {config.pool_tok:,}"
+        if total == config.pool_tok:
+            whole = f"{total:,} tokens together, as many as the pool here"
+        sheet.leave("kv_unified", f"{ENGINE} gives every slot a context of its own: {whole}.")
     else:
         sheet.say("kv_unified", "a context for each slot, always")
     sheet.notes.extend(capped_note(sheet.situation, "num_ctx"))

@@ -578,3 +578,19 @@ def test_that_another_flag_that_says_a_setting_again_is_told() -> None:
     assert len(notes) == 1
     assert "--ctx-size" in notes[0]
     assert "--metrics" not in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("C:\\Users\\a.gguf", "write \\Users\\a.gguf and run the line on drive C:."),
+        ("C:\\a:b\\a.gguf", "move the file to where its path has none."),
+        ("/m/a:b.gguf", "move the file to where its path has none."),
+    ],
+)
+def test_that_an_adapter_behind_a_colon_is_found_after_all(path: str, advice: str) -> None:
+    export = llama_server.export(EngineConfig(lora=(f"{path}:0.5",)), None, None)
+    (note,) = [note for note in export.notes if "--lora-scaled" in note]
+    assert note.endswith(advice), note
+    whole = llama_server.export(EngineConfig(lora=("C:\\Users\\a.gguf",)), None, None)
+    assert not any("--lora" in note for note in whole.notes), "--lora alone is not cut"

@@ -67,6 +67,11 @@ def test_that_a_shared_pool_is_named_as_not_carried_with_what_it_costs() -> None
     values: dict[str, object] = {"slots": 2, "kv_unified": True, "ctx_total_tok": 4096}
     assert "8,192 tokens where the pool here has 4,096" in _export(values).not_carried["kv_unified"]
     assert "kv_unified" not in _export({}).not_carried
+    values = {"slots": 2, "kv_unified": True, "ctx_per_slot_tok": 4096}
+    assert (
+        "8,192 tokens together, as many as the pool here"
+        in (_export(values).not_carried["kv_unified"])
+    )
 
 
 def test_that_more_than_the_model_was_trained_for_is_not_asked_for() -> None:
