@@ -34,6 +34,7 @@ from app.experiments.sweep_start import too_long_of
 from app.experiments.texts import bundled, user_text
 from app.experiments.users_plan import USUAL_MOST, USUAL_SHARE, UsersPlan
 from app.experiments.workload import LIMIT_RATE_REQ_S, LIMIT_USERS, Workload
+from app.result_names import said
 from engine_bridge.model_facts import ModelFacts
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -137,7 +138,7 @@ def _compare(reading: Reading) -> _Read:
             refuse_impossible(config, workload, 1)
     names = (_difference(first, second), _difference(second, first))
     request = CompareRequest(asked, names, workload)
-    notes = {"a": f"A: {names[0]}", "b": f"B: {names[1]}"}
+    notes = {"a": f"A: {said(names[0])}", "b": f"B: {said(names[1])}"}
     return request, Work(((workload, 2 * pairs),), is_most=True), notes
 
 

@@ -45,7 +45,8 @@ def make_control(setting: Setting, parent: QWidget) -> Control:
 def help_tip(setting: Setting) -> str:
     """The help as a tooltip; rich text, because Qt wraps only that."""
     default = value_with_unit(setting, setting.default)
-    return f"<p>{escape(setting.help)}</p><p>{escape(setting.key)} · default {escape(default)}</p>"
+    command = f"on the command line --set {setting.key}=…"
+    return f"<p>{escape(setting.help)}</p><p>Default {escape(default)} · {escape(command)}</p>"
 
 
 def _name(control: Control) -> None:

@@ -135,7 +135,7 @@ def test_that_a_comparison_is_of_what_runs_and_what_is_wanted() -> None:
     assert (request.asked.first, request.asked.second.slots) == (RUNNING, 4)
     assert request.names == ("slots=2, flash_attn=auto", "slots=4, flash_attn=off")
     assert (request.asked.measure.key, request.asked.seconds) == ("tpot_s", 120)
-    assert found.notes["b"] == "B: slots=4, flash_attn=off"
+    assert found.notes["b"] == "B: 4 slots, Flash attention off"
 
 
 def test_that_users_are_some_numbers_or_a_search() -> None:
