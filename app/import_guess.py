@@ -13,7 +13,7 @@ MOST_CHARACTERS = 65_536
 _PROGRAM = re.compile(
     r"\b(?:llama-(?:server|cli|bench|run)|llama serve|llama_cpp\.server|koboldcpp|vllm serve"
     r"|vllm\.entrypoints|sglang(?:\.launch_server| serve)|trtllm-serve|ollama (?:run|serve|create)"
-    r"|lms load|llama\.cpp:(?:server|full))",
+    r"|lms load|server\.py|Llama\(|llama\.cpp:(?:server|full))",
     re.IGNORECASE,
 )
 _FLAG = re.compile(r"(?:^|[\s\"'\[])--?[a-zA-Z][\w-]*(?=[\s=,\"'\]]|$)", re.MULTILINE)

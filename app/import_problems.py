@@ -26,7 +26,7 @@ _NOTES = frozenset(
         "removed_flag", "removed_key", "renamed_flag", "changed_arity", "abbreviated_flag",
         "deprecated", "prompt_prefix", "doubled_quotes", "shell_quoting", "preset_flag",
         "log_paste", "fragment", "old_program", "old_image", "typographic", "broken_continuation",
-        "duplicate_option", "ctx_zero", "foreign_program", "broken_flag",
+        "duplicate_option", "ctx_zero", "foreign_program", "broken_flag", "late_variable",
     }
 )  # fmt: skip
 _UNKNOWN = "unknown_flag"

@@ -62,6 +62,7 @@ _ENGINES = {
     "vllm": "vLLM",
     "sglang": "SGLang",
     "koboldcpp": "KoboldCpp",
+    "jan": "Jan",
     "trtllm": "TensorRT-LLM",
     "trtllm-serve": "TensorRT-LLM",
     "tensorrt-llm": "TensorRT-LLM",

@@ -8,7 +8,7 @@ from widgets.dropped_path import one_local_path
 
 _SUFFIXES = (
     ".ini", ".yaml", ".yml", ".service", ".env", ".kcpps", ".sh", ".bash", ".bat", ".cmd", ".ps1",
-    ".txt", ".conf", ".modelfile", ".dockerfile",
+    ".txt", ".conf", ".modelfile", ".dockerfile", ".py",
 )  # fmt: skip
 # Names without a suffix, which others may have behind them.
 _NAMES = ("modelfile", "dockerfile", ".env")
@@ -16,7 +16,7 @@ _JOINTS = (".", "-", "_")
 
 FILE_FILTERS = (
     "Commands and presets (*.ini *.yaml *.yml *.service *.env *.kcpps *.sh *.bash *.bat *.cmd "
-    "*.ps1 *.txt *.json *.conf Modelfile* *.modelfile Dockerfile* .env*)",
+    "*.ps1 *.py *.txt *.json *.conf Modelfile* *.modelfile Dockerfile* .env*)",
     "All files (*)",
 )
 """What the dialog that opens such a file offers, as Qt has it."""

@@ -22,9 +22,13 @@ _TEXT = (
     "run, and no file that it names is opened."
 )
 _KINDS = (
-    ("Command lines", "of a Unix shell, cmd or PowerShell, and docker run"),
+    ("Commands", "of a Unix shell, cmd or PowerShell, alone or in a script, and docker run"),
     ("Files", "Compose, Kubernetes, systemd, llama-swap, INI presets, .env, Modelfile, .kcpps"),
-    ("Engines", "llama.cpp, Ollama, vLLM, SGLang, TensorRT-LLM, LM Studio, KoboldCpp"),
+    (
+        "Engines",
+        "llama.cpp, Ollama, vLLM, SGLang, TensorRT-LLM, LM Studio, KoboldCpp, "
+        "Jan, text\u2011generation\u2011webui",  # one word: it is not broken at its hyphens
+    ),
 )
 _WIDTH_PX = 130 * STEP_PX
 

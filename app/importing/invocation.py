@@ -42,7 +42,7 @@ class Invocation:
             text, not about flags: ``prompt_prefix``, ``unresolved_variable``, ``macro``,
             ``shell_quoting``, ``doubled_quotes``, ``broken_continuation``, ``typographic``,
             ``home_path``, ``relative_path``, ``misspelt_variable``, ``log_paste``, ``fragment``,
-            ``container_path``, ``broken_file``.
+            ``container_path``, ``broken_file``, ``late_variable``, ``conditional_words``.
         notes: Sentences about what was done with the text.
     """
 
