@@ -16,6 +16,7 @@ from engine_bridge.settings.domain import PathDomain
 from engine_bridge.settings.row import Setting
 from engine_bridge.settings.table import SETTINGS
 from widgets.export_sheet import ExportPart, ExportSheet, ExportTarget, Fate, SettingFate
+from widgets.value_text import value_with_unit
 
 TRIED = ("llama serve", "llama-server")
 """Targets whose line can be tried with the program itself."""
@@ -89,9 +90,9 @@ def value_words(setting: Setting, value: object) -> str:
         return _NONE
     if isinstance(setting.domain, PathDomain):
         return PurePath(str(value)).name
-    text = " ".join(setting.domain.format(value).split())
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"{text} {setting.unit}" if setting.unit and is_number else text
+    if isinstance(value, int | float):
+        return value_with_unit(setting, value)
+    return " ".join(setting.domain.format(value).split())
 
 
 # --- Inside -------------------------------------------------------------------------------------

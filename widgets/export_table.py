@@ -165,7 +165,9 @@ class ExportTable(QAbstractTableModel):
     def _is_shown(self, setting: SettingFate) -> bool:
         if self._is_changed_only and not setting.is_changed:
             return False
-        told = (setting.label, setting.key, setting.value, _SPOKEN[setting.fate], setting.words)
+        # Whoever types 8192 looks for what stands there as 8,192.
+        value = (setting.value, setting.value.replace(",", ""))
+        told = (setting.label, setting.key, *value, _SPOKEN[setting.fate], setting.words)
         text = " ".join(told).casefold()
         return all(word in text for word in self._words)
 

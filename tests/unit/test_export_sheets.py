@@ -131,6 +131,9 @@ def test_that_values_of_several_lines_are_shown_in_one() -> None:
     text = value_words(BY_KEY["grammar"], 'root ::= "a"\nb ::= "c"\n')
     assert text == 'root ::= "a" b ::= "c"'
     assert value_words(BY_KEY["grammar"], "") == "–"
+    assert value_words(BY_KEY["ctx_per_slot_tok"], 16384) == "16,384 tok", "as everywhere else"
+    assert value_words(BY_KEY["temperature"], 0.2) == "0.20"
+    assert value_words(BY_KEY["kv_unified"], True) == "on"
 
 
 @pytest.mark.parametrize("target", list(TARGETS))

@@ -36,7 +36,7 @@ SETTINGS = (
     SettingFate("slots", "Slots", "4", "left out", WHY, is_changed=True),
     SettingFate("top_k", "Top-k", "40", "said", "--top-k"),
     SettingFate("top_p", "Top-p", "0.9", "left out", "There is none.", is_changed=False),
-    SettingFate("ctx_per_slot_tok", "Context", "8192 tok", "translated", "-c is the pool.", True),
+    SettingFate("ctx_per_slot_tok", "Context", "8,192 tok", "translated", "-c is the pool.", True),
 )
 
 
@@ -179,6 +179,7 @@ def test_that_settings_are_found_by_name_value_and_reason(view: ExportView) -> N
     for text, found in (
         ("top", ["Top-k", "Top-p"]),
         ("8192", ["Context"]),
+        ("8,192", ["Context"]),
         ("not carried", ["Slots", "Top-p"]),
         ("recommends", ["Slots"]),
         ("ctx_per", ["Context"]),
