@@ -65,7 +65,7 @@ class PlacesWiring(QObject):
         entries = self._models.entries
         places = places_of(folders, self._reports, entries)
         is_all_recent = all(entry.folder == RECENT for entry in entries)
-        hint = hint_of(places) if places and is_all_recent else ""
+        hint = hint_of(places, has_recent=bool(entries)) if places and is_all_recent else ""
         self._picker.set_places(places, hint, " ".join((_WATCHED, *self._unwatched)))
 
 
@@ -82,12 +82,14 @@ def places_of(
     )
 
 
-def hint_of(places: Sequence[LookedPlace]) -> str:
-    """What a person should know who sees nothing but files opened lately."""
+def hint_of(places: Sequence[LookedPlace], *, has_recent: bool) -> str:
+    """What a person should know who sees no models, or nothing but some opened lately."""
     there = [place.title for place in places if place.is_there]
     # Of a program that moved its folder one name is enough.
     absent = [place.title for place in places if not place.is_there and "(" not in place.title]
-    looked = f"Nothing else was found in the folders of {_listed(there)}. " if there else ""
+    nothing = "Nothing else" if has_recent else "Nothing"
+    noun = "folder" if len(there) == 1 else "folders"
+    looked = f"{nothing} was found in the {noun} of {_listed(there)}. " if there else ""
     missing = f"{_listed(absent)}: no folder on this machine. " if absent else ""
     return f"{looked}{missing}Models elsewhere? Folders adds the folder they are in."
 

@@ -47,10 +47,12 @@ def test_that_a_folder_that_cannot_be_listed_says_why() -> None:
 
 
 def test_that_who_sees_nothing_is_told_where_it_was_looked_and_what_to_do() -> None:
-    told = hint_of(places_of((HOME, HUB, STUDIO, OLD), reports(HOME, HUB, STUDIO, OLD), ()))
-    assert told == (
+    places = places_of((HOME, HUB, STUDIO, OLD), reports(HOME, HUB, STUDIO, OLD), ())
+    assert hint_of(places, has_recent=True) == (
         "Nothing else was found in the folders of TuneDeck and Hugging Face. LM Studio: no folder "
         "on this machine. Models elsewhere? Folders adds the folder they are in."
     )
-    alone = hint_of(places_of((STUDIO,), reports(STUDIO), ()))
-    assert alone.startswith("LM Studio: no folder on this machine.")
+    lone = hint_of(places_of((HUB,), reports(HUB), ()), has_recent=False)
+    assert lone.startswith("Nothing was found in the folder of Hugging Face. Models elsewhere?")
+    absent = hint_of(places_of((STUDIO,), reports(STUDIO), ()), has_recent=False)
+    assert absent.startswith("LM Studio: no folder on this machine.")

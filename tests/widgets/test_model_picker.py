@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.memory_plan import BytesByUse, DeviceBytes, MemoryPlan
@@ -17,7 +17,14 @@ from resources.tokens import DARK, LIGHT
 from widgets.drop_target import wanted_path
 from widgets.dropped_path import DroppedPath
 from widgets.model_picker import ModelPicker
-from widgets.model_rows import FitView, KvRow, ModelGroup, ModelRow, ModelSheet
+from widgets.model_rows import (
+    FitView,
+    KvRow,
+    LookedPlace,
+    ModelGroup,
+    ModelRow,
+    ModelSheet,
+)
 from widgets.model_table import Column
 
 pytestmark = pytest.mark.gui
@@ -386,3 +393,46 @@ def test_that_a_folder_s_heading_has_its_path(picker: ModelPicker) -> None:
     texts = [model.index(at, 0).data() for at in range(model.rowCount())]
     assert "Mine  ·  /models/mine" in texts
     assert "Recent" in texts
+
+
+def test_that_the_folders_menu_tells_where_it_was_looked(picker: ModelPicker) -> None:
+    places = (
+        LookedPlace("Mine & yours", "/models/mine", "3 models"),
+        LookedPlace("LM Studio", "/home/me/.lmstudio", is_there=False),
+    )
+    picker.set_places(places, "Nothing else was found.", "Folders are watched.")
+    picker.set_groups(GROUPS)  # as with every refresh
+    lines = [action.text() for action in picker._folder_menu.actions()]
+    assert lines[-3:] == ["Looked into:", "Mine && yours · 3 models", "Not on this machine"]
+    (more,) = (action.menu() for action in picker._folder_menu.actions() if action.menu())
+    assert isinstance(more, QMenu)
+    assert [action.text() for action in more.actions()] == ["LM Studio · /home/me/.lmstudio"]
+    refresh = button(picker, "Refresh")
+    assert "Folders are watched." in refresh.toolTip()
+
+
+def test_that_a_hint_makes_way_for_a_search(picker: ModelPicker) -> None:
+    fill(picker)
+    assert not picker._hint.isVisible()
+    picker.set_places((), "Nothing else was found.", "")
+    assert picker._hint.isVisible()
+    picker.search.setText("a")
+    assert not picker._hint.isVisible()
+
+
+def test_that_a_model_that_changes_its_folder_or_its_state_stands_once(
+    picker: ModelPicker,
+) -> None:
+    fill(picker)
+    picker.put([row("a", "recent", is_greyed=True)])
+    assert shown_names(picker) == ["a.gguf", "new.gguf", "b.gguf", "hub1.gguf"]
+    assert picker.list.loadable_counts() == (3, 3)
+    picker.put([row("a", "recent")])
+    assert picker.list.loadable_counts() == (4, 4)
+    picker.remove(["a", "unknown"])
+    assert shown_names(picker) == ["new.gguf", "b.gguf", "hub1.gguf"]
+    picker.set_groups(GROUPS[:2])
+    assert shown_names(picker) == ["new.gguf", "b.gguf"]
+    picker.set_groups(GROUPS)
+    picker.put([row("hub1", "hub")])
+    assert shown_names(picker) == ["new.gguf", "b.gguf", "hub1.gguf"]

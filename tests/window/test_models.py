@@ -82,6 +82,34 @@ def test_that_a_model_is_looked_at_and_chosen_by_keyboard(
     assert row.group == ""  # under Recent, not under its folder
 
 
+def test_that_a_file_that_comes_is_listed_and_nothing_else_moves(
+    open_window: Callable[..., Window], qtbot: QtBot, folder: Path
+) -> None:
+    window = open_window()
+    use_folder(window, folder)
+    picker = open_picker(window, qtbot)
+    watching = window.engine_wiring.watching
+    qtbot.waitUntil(lambda: watching.watched is not None, timeout=PATIENCE_MS)
+    picker.list.select(key_of(picker, "small.gguf"))
+    QTest.keyClicks(picker.search, "a")
+    current = picker.list.current_key()
+    qtbot.waitUntil(lambda: picker.sheet.fit.is_answered, timeout=PATIENCE_MS)
+    shutil.copyfile(folder / "small.gguf", folder / "another.gguf.part")
+    (folder / "another.gguf.part").rename(folder / "another-size.gguf")
+    write_tiny_llama(folder / "later.gguf", TinyLlama(layers=3, vocab_tok=600))
+
+    def names() -> set[str]:
+        rows = (picker.list.row(key) for key in picker.list.shown_keys())
+        return {row.name for row in rows if row is not None}
+
+    qtbot.waitUntil(lambda: "later.gguf" in names(), timeout=PATIENCE_MS)
+    assert picker.list.current_key() == current
+    assert picker.search.text() == "a"
+    assert picker.sheet.fit.is_answered  # and not asked again
+    picker.reject()
+    assert watching.watched is None
+
+
 def test_that_the_chat_template_of_a_model_is_tried_where_somebody_looks(
     open_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
 ) -> None:
