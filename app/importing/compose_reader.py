@@ -153,7 +153,7 @@ def _take_variables(described: _Described, container: Container) -> None:
             container.env |= {name: text for name, text in node.items() if isinstance(text, str)}
         for item in node if isinstance(node, list) else []:
             if isinstance(item, str):
-                add_variable(item, container.env, container.asked)
+                add_variable(_unquoted(item, described), container.env, container.asked)
             elif isinstance(item, dict):
                 _take_pair(item, container, described)
     files = mapping.get("env_file")
@@ -161,6 +161,18 @@ def _take_variables(described: _Described, container: Container) -> None:
     for item in files if isinstance(files, list) else []:
         if isinstance(item, dict):
             container.env_files += texts_of(item.get("path"))
+
+
+def _unquoted(item: str, described: _Described) -> str:
+    """``NAME="value"`` in a list, where the quotes are a part of the value."""
+    quoted = re.fullmatch(r"(\w+=)([\"'])(.*)\2", item)
+    if quoted is None:
+        return item
+    described.problems.append(
+        f"shell_quoting: the quotes around the value of {quoted.group(1)[:-1]} are a part of it "
+        "for compose; it is read without them"
+    )
+    return quoted.group(1) + quoted.group(3)
 
 
 def _take_pair(item: Mapping[str, Node], container: Container, described: _Described) -> None:

@@ -17,6 +17,7 @@ from app.importing.unwrapping import unwrapped
 _LINE = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)([ \t]*)=([ \t]*)(.*)")
 _QUOTED = re.compile(r"(['\"])(.*?)\1[ \t]*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_SEVERAL = re.compile(r"(\S+)((?:[ \t]+[A-Z][A-Z0-9_]*=\S*)+)")
 _USE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _PUT = (
     "Variables are put into the values below them, as a shell and compose do; docker's --env-file "
@@ -42,6 +43,12 @@ def read_env(text: str) -> tuple[Invocation, ...]:
             )
         quoted = _QUOTED.match(rest)
         value = quoted.group(2) if quoted else _COMMENT.sub("", rest).strip()
+        several = None if quoted else _SEVERAL.fullmatch(value)
+        if several:
+            # Several on one line, as they stand before a command.
+            pairs = [part.partition("=")[::2] for part in several.group(2).split()]
+            env |= {each: text.strip("'\"") for each, text in pairs}
+            value = several.group(1)
         if not quoted or quoted.group(1) == '"':
             value = _put_in(value, env, notes)
         if value.startswith("~/") and quoted:

@@ -206,6 +206,8 @@ class LlamaGathering(Gathering):
         if said.word.kind == "json":
             return self._parsed(said)
         is_text = reader_of(said.word) is text
+        if not said.values:  # told of where the words were taken apart
+            return None
         if _is_placeholder(said) or (is_variable(said.value) and not is_text):
             self.open_other(name_of(said.word), said)
             return None
@@ -280,8 +282,10 @@ class LlamaGathering(Gathering):
         self._said_by[key] = said.id
         is_other = before != said.id and key not in ADDED_UP
         if is_other and self.settings.get(key) != value:
-            self.note(f"TuneDeck has one setting “{BY_KEY[key].label}” for all kinds of drafts; "
-                f"{said.written} was taken.")
+            self.note(
+                f"TuneDeck has one setting “{BY_KEY[key].label}” for all kinds of drafts; "
+                f"{said.written} was taken, {before} {self.settings.get(key)} was not."
+            )
 
     def _known_kinds(self, said: Said, kinds: tuple[str, ...], fault: str) -> tuple[Value, str]:
         known = said.word.choices if said.word is not None else ()
@@ -339,7 +343,9 @@ class LlamaGathering(Gathering):
         )
         if before is None or is_same_switch:
             return
-        what = "all are kept" if said.is_called(*_ADDING) else "the last is taken"
+        is_secret = any(map(is_secret_name, said.word.names))
+        dropped = "" if is_secret or not before.value else f", not {before.value}"
+        what = "all are kept" if said.is_called(*_ADDING) else f"the last is taken{dropped}"
         self.problem("duplicate_option", f"{said.written} stands more than once; {what}")
 
 

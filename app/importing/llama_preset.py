@@ -37,6 +37,8 @@ def flags_of(
         value = all_values[-1] if all_values else ""
         if key in _IGNORED:
             continue
+        if len(all_values) > 1:
+            gathering.problem("duplicate_option", f"{key} stands more than once; the last is taken")
         if engine_words("llama_cpp").key("preset", key) is not None:
             _take_own_key(key, value, gathering)
             continue

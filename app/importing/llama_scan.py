@@ -8,6 +8,7 @@ windows; what they meant is read, and each liberty is told. Must not know settin
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ from app.importing.typed_numbers import decimal, is_variable, truth
 from engine_bridge.typed_text import quoted
 
 _FLAG = re.compile(r"--?[A-Za-z]")
+_STRAIGHT = str.maketrans("“”„", '"""')
+_GLUED = re.compile(r"(-[A-Za-z]+)([0-9][0-9.]*)")
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]+-*(?=[A-Za-z])")
 # Left over where a line was broken by a sign of another shell.
 _CONTINUATION = re.compile(r"[\\^`]+")
@@ -72,6 +75,14 @@ def shown_words(said: Said) -> tuple[str, ...]:
     if sign:
         return (f"{name}={HIDDEN}",)
     return (said.spelling, *([HIDDEN] if said.values else []))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def begins_flag(word: str) -> bool:
@@ -128,6 +139,7 @@ class _Scanner:
             self._with_blank_inside,
             self._borrowed,
             self._with_other_dashes,
+            self._glued,
             self._abbreviated,
         )
         return next((found for mend in menders if (found := mend(written)) is not None), None)
@@ -181,6 +193,19 @@ class _Scanner:
             return None
         self._gathering.problem("broken_flag", f"{written} read as {other}")
         return other
+
+    def _glued(self, written: str) -> str | None:
+        """``-ngl99`` for ``-ngl 99``, where the flag has one number."""
+        parted = _GLUED.fullmatch(written)
+        word = self._vocabulary.flag(parted.group(1)) if parted else None
+        if parted is None or word is None or word.arity != 1 or word.kind not in ("int", "float"):
+            return None
+        self._gathering.problem(
+            "broken_flag",
+            f"{written} read as {parted.group(1)} {parted.group(2)}: llama.cpp wants a blank there",
+        )
+        self._rest.appendleft(parted.group(2))
+        return parted.group(1)
 
     def _abbreviated(self, written: str) -> str | None:
         """Only where one flag alone begins so, and what follows fits it."""
@@ -243,6 +268,14 @@ class _Scanner:
 
     def _whole_json(self, said: Said, value: str) -> str:
         """``value`` with the words that belong to it, where the quotes around it were lost."""
+        straight = value.translate(_STRAIGHT)
+        if straight != value and _is_json(straight) and not _is_json(value):
+            self._gathering.problem(
+                "typographic",
+                f"the value of {said.written} has curly quotes, which are no JSON; straight ones "
+                "are meant and were read",
+            )
+            return straight
         parts, depth = [value], depth_after(value)
         rest = list(self._rest)[:_MOST_JSON_WORDS]
         while depth > 0 and rest:

@@ -171,8 +171,8 @@ class Branches:
         said = self.left_out.setdefault(name, [])
         if len(said) < _MOST_TOLD:
             said.append(
-                f"unresolved_variable: a condition decides whether {name} has {told}; it is left "
-                "out"
+                f"unresolved_variable: a condition decides whether {_written(name)} has {told}; "
+                "it is left out"
             )
         is_array = any(isinstance(value, tuple) for value in may_be)
         self._set(name, tuple(common) if is_array else " ".join(common))
@@ -205,6 +205,10 @@ def _common(rows: list[list[str]]) -> list[str]:
 
 def _begins_flag(word: str) -> bool:
     return word.startswith("-") and word[1:2] not in "0123456789"
+
+
+def _written(name: str) -> str:
+    return name if name.isidentifier() else f"${name}"
 
 
 def _shown(name: str, value: _Value) -> str:

@@ -26,7 +26,7 @@ from app.importing.posix_lexer import tokens_of
 from app.importing.posix_loops import Loop, parts_of
 from app.importing.posix_simples import Simple, bare, simples, without_functions
 from app.importing.posix_tokens import Piece, Token
-from app.importing.posix_variables import Variables
+from app.importing.posix_variables import GIVEN, Variables
 
 _PUT_IN = re.compile(r"\$\{?(\w+)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
@@ -297,6 +297,7 @@ class _Reading:
     def _declare_by_words(self, command: str, words: list[list[Piece]]) -> None:
         values = [word for pieces in words for word in self._variables.words(pieces)]
         if command == "set" and values[:1] == ["--"]:
+            self._branches.assigned([GIVEN])
             self._variables.given = tuple(values[1:])
             return
         flags = [value for value in values if value.startswith("-") and value[1:].isalpha()]

@@ -15,6 +15,8 @@ from app.importing.text_error import TextError
 _LONGEST_WORD_CHARACTERS = 100_000
 _DEEPEST_DEFAULT = 8
 _SHOWN_CHARACTERS = 60
+GIVEN = "@"
+"""What a script or a function is given, among the arrays."""
 _OF_SCRIPT = frozenset("123456789@*")
 
 
@@ -28,7 +30,6 @@ class Variables:
         exported: Names that programs find in their environment.
         used: Names that were put in somewhere.
         problems: ``code: sentence`` by what they are about, since they were last taken.
-        given: What a function, or the text by ``set --``, is given; None where nobody knows.
         read: Names that were put in since somebody last emptied it.
     """
 
@@ -37,8 +38,19 @@ class Variables:
     exported: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
     problems: dict[str, str] = field(default_factory=dict)
-    given: tuple[str, ...] | None = None
     read: set[str] = field(default_factory=set)
+
+    @property
+    def given(self) -> tuple[str, ...] | None:
+        """What a function, or the text by ``set --``, is given; None where nobody knows."""
+        return self.arrays.get(GIVEN)
+
+    @given.setter
+    def given(self, values: tuple[str, ...] | None) -> None:
+        if values is None:
+            self.arrays.pop(GIVEN, None)
+        else:
+            self.set_array(GIVEN, values)
 
     def words(self, pieces: Sequence[Piece]) -> list[str]:
         """One word of the text as the words that the shell makes of it."""
@@ -96,12 +108,27 @@ class Variables:
         self._use(piece.name)
         values = self.arrays[piece.name]
         which, colon, part = piece.operator.partition(":")
-        if not which or which[1].isdigit():
-            at = int(which[1]) if which else 0
-            values = values[at : at + 1]
-        elif colon:
+        if which not in {"[@]", "[*]"}:
+            found = self._item(values, which[1:-1])
+            return (
+                [self._unresolved(piece)]
+                if found is None
+                else _as_words((found,), is_quoted=piece.is_quoted, is_joined=False)
+            )
+        if colon:
             values = values[_slice(part)]
         return _as_words(values, is_quoted=piece.is_quoted, is_joined=which == "[*]")
+
+    def _item(self, values: Sequence[str], index: str) -> str | None:
+        """One word of an array by its number, or by its name; None where neither is known."""
+        name = self.text(pieces_of(index)) if index else "0"
+        named = next((value for value in values if value.startswith(f"[{name}]=")), None)
+        if named is not None:
+            return named.partition("=")[2]
+        at = total(name, self.scalars)
+        if at is None or any(value.startswith("[") for value in values):
+            return None
+        return values[at] if -len(values) <= at < len(values) else ""
 
     def _value(self, piece: Piece, depth: int) -> str:
         """What is put in; a secret is told of by a word that says no more than that."""
@@ -113,6 +140,7 @@ class Variables:
         if self.given is None:
             self._unresolved(piece)
             return []
+        self._use(GIVEN)
         values = self.given
         if piece.operator[:1] == ":" and piece.operator[1:2].isdigit():
             # The first is number one; number nought is the script.

@@ -220,7 +220,8 @@ def _commands_only(lines: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             inside, is_kept = [line], True
         kept += inside
-        is_open = _CONTINUED.search(line) is not None
+        # The mark behind a call that stands in a line is none of the call's.
+        is_open = _CONTINUED.search(inside[-1] if inside else line) is not None
     has_call = any(begins_call(line) or _FLAG.match(line) for line in kept)
     if has_call:
         return kept, problems

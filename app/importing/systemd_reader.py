@@ -23,6 +23,10 @@ _PLAIN = re.compile(r"[^\s\"'\\]+")
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _SPECIFIER = re.compile(r"%(.)")
 _WHOLE_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)$")
+_BRACED_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}$")
+# What begins a comment elsewhere, without quotes; no text that is read holds the mark itself.
+_MARK = "\0"
+_BARE_MARK = re.compile(rf"{_QUOTED.pattern}|\\.|(?<=\s)#", re.DOTALL)
 # Before a program: how its failure and its rights are taken.
 _PREFIXES = "-@:+!|"
 _SHOWN_CHARACTERS = 60
@@ -172,27 +176,41 @@ def _take_for_container(key: str, value: str, unit: _Unit) -> None:
 
 def _words(command: str, unit: _Unit, problems: list[str]) -> list[str]:
     words: list[str] = []
-    for word in _without_comment(_split(command), problems):
+    marked = _BARE_MARK.sub(
+        lambda match: _MARK + "#" if match.group() == "#" else match.group(), command
+    )
+    for word in _without_comment(_split(marked), problems):
         if word == ";" and words:
             break
         whole = _WHOLE_VARIABLE.match(word)
         if whole and whole.group(1) in unit.env:
             # As a word of its own a variable is as many words as it has.
             words += _split(unit.env[whole.group(1)])
+        elif (braced := _BRACED_VARIABLE.match(word)) and _is_flags(unit.env.get(braced.group(1))):
+            problems.append(
+                f"shell_quoting: systemd makes one word of {word}; it is read as the words that "
+                f"were meant, write ${braced.group(1)}"
+            )
+            words += _split(unit.env[braced.group(1)])
         else:
             words.append(_put_in(_specified(word, problems), unit, problems))
     return words
 
 
+def _is_flags(value: str | None) -> bool:
+    return value is not None and value.startswith("-") and " " in value.strip()
+
+
 def _without_comment(words: list[str], problems: list[str]) -> list[str]:
     """The words without what was meant as a comment: from ``#`` up to the next flag."""
-    start = next((at for at, word in enumerate(words) if word.startswith("#")), -1)
-    if start < 1:
+    start = next((at for at, word in enumerate(words) if word.startswith(_MARK)), -1)
+    if start < 0:
         return words
     end = start + 1
     while end < len(words) and not re.match(r"--?[A-Za-z]", words[end]):
         end += 1
-    problems.append(comment_problem(words[start:end], "systemd"))
+    said = [word.replace(_MARK, "") for word in words[start:end]]
+    problems.append(comment_problem(said, "systemd"))
     return words[:start] + _without_comment(words[end:], problems)
 
 

@@ -519,3 +519,30 @@ def test_that_a_split_that_has_no_effect_is_told_of() -> None:
     (note,) = server("-m x.gguf --no-kv-unified -c 4096").notes
     assert note.startswith("--no-kv-unified has no effect without -np")
     assert server("-m x.gguf --no-kv-unified -c 4096 -np 4").notes == ()
+
+
+# --- Flags and values that stand together, and quotes of word processors --------------------------
+
+
+def test_that_a_number_behind_a_short_flag_is_its_value() -> None:
+    found = understand(
+        Invocation("posix", "llama-server", ("-m", "a.gguf", "-c8192", "-ngl99", "-t8"))
+    )
+    assert {key: found.settings[key] for key in ("ctx_total_tok", "n_gpu_layers", "threads")} == {
+        "ctx_total_tok": 8192, "n_gpu_layers": 99, "threads": 8,
+    }  # fmt: skip
+    assert codes(found) == {"broken_flag"}
+
+
+def test_that_json_with_curly_quotes_is_read_and_leaves_with_straight_ones() -> None:
+    words = ("-m", "a.gguf", "--chat-template-kwargs", "{“effort”: “high”}")
+    found = understand(Invocation("posix", "llama-server", words))
+    assert found.other["chat_template_kwargs"] == {"effort": "high"}
+    assert codes(found) == {"typographic"}
+    assert '"effort"' in found.extra_flags[0]
+
+
+def test_that_a_key_of_a_preset_that_stands_twice_is_told() -> None:
+    found = understand(Invocation("preset", "", values={"m": ("/a.gguf", "/b.gguf")}))
+    assert found.settings["model_path"] == "/b.gguf"
+    assert "duplicate_option" in codes(found)

@@ -201,3 +201,21 @@ def test_that_quotes_of_word_processors_are_quotes(written: str, word: str) -> N
 
 def test_that_an_apostrophe_in_a_word_is_a_character() -> None:
     assert one("llama-server -m it’s -c 1").words == ("-m", "it’s", "-c", "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("M=(a b c)\nI=${1:-1}\nllama-server -m ${M[$I]}", ("-m", "b")),
+        ("declare -A M=([x]=a.gguf [y]=b.gguf)\nK=y\nllama-server -m ${M[$K]}", ("-m", "b.gguf")),
+        ("M=(a b)\nllama-server -m ${M[-1]} -c ${M[1-1]}", ("-m", "b", "-c", "a")),
+    ],
+)
+def test_that_a_word_of_an_array_is_found(text: str, words: tuple[str, ...]) -> None:
+    assert (one(text).words, one(text).problems) == (words, ())
+
+
+def test_that_words_that_a_condition_adds_to_what_is_given_are_told() -> None:
+    found = one('set -- -m a\n[ -n "$G" ] && set -- "$@" -ngl 99\nllama-server "$@"')
+    assert found.words == ("-m", "a")
+    assert any("whether $@ has “-ngl 99”" in problem for problem in found.problems)

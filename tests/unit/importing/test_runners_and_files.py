@@ -235,3 +235,29 @@ def test_that_variables_of_an_editor_s_start_are_kept() -> None:
         ' "environment": [{"name": "GGML_A", "value": "1"}]}'
     )
     assert found.env == {"GGML_A": "1"}
+
+
+def test_that_several_variables_on_a_line_are_several() -> None:
+    assert one("LLAMA_ARG_A=1 LLAMA_ARG_B='2' LLAMA_ARG_C=3").env == {
+        "LLAMA_ARG_A": "1", "LLAMA_ARG_B": "2", "LLAMA_ARG_C": "3",
+    }  # fmt: skip
+    assert one("A=b c\nLLAMA_ARG_X=1").env["A"] == "b c"
+
+
+def test_that_what_is_one_word_to_systemd_is_read_as_it_was_meant() -> None:
+    found = one('[Service]\nEnvironment="A=-c 1"\nExecStart=/bin/llama-server -m a ${A}\n')
+    assert (found.words, codes(found)) == (("-m", "a", "-c", "1"), {"shell_quoting"})
+
+
+def test_that_quotes_in_a_list_of_compose_are_told() -> None:
+    found = one(f"services:\n  l:\n    image: {IMAGE}\n    environment:\n    - 'A=\"1\"'\n")
+    assert (found.env, codes(found)) == ({"A": "1"}, {"shell_quoting"})
+
+
+def test_that_variables_of_systemd_run_are_the_program_s() -> None:
+    assert one("systemd-run -E A=1 --setenv=B=2 llama-server -m a").env == {"A": "1", "B": "2"}
+
+
+def test_that_calls_in_a_numbered_list_are_found() -> None:
+    found = read("1. `llama-server -m a -c 1`\n2. `llama-server -m b -c 2`\n")
+    assert [each.words for each in found] == [("-m", "a", "-c", "1"), ("-m", "b", "-c", "2")]
