@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -336,27 +333,3 @@ def test_that_a_shell_without_lines_gets_a_grammar_s_file(shell: Shell) -> None:
     assert export.carried["grammar"].manner == "translated"
     lonely = docker_run.export(EngineConfig(grammar="root ::= x"), EFFECTIVE, FACTS, shell)
     assert "type=bind,source=./grammar.gbnf,target=/grammar.gbnf,readonly" in lonely.text
-
-
-def test_that_docker_compose_itself_reads_it(tmp_path: Path) -> None:
-    config = EngineConfig(
-        model_path="/models/$HOME ${x} it's \"m\".gguf", grammar='root ::= "a" # $1\n',
-        temperature=1e-07, load_mode="mlock",
-    )  # fmt: skip
-    file = tmp_path / docker_compose.FILE
-    export = docker_compose.export(config, ON_GPU, FACTS)
-    file.write_text(export.files[0].text, encoding="utf-8")
-    if shutil.which("docker") is None:
-        pytest.skip("there is no docker on this machine")
-    version = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
-    if version.returncode != 0:
-        pytest.skip("there is no docker compose on this machine")
-    done = subprocess.run(
-        ["docker", "compose", "-f", file, "config", "--format", "json"],
-        capture_output=True, check=False, timeout=60, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (service,) = json.loads(done.stdout)["services"].values()
-    # It writes dollar signs twice, so that what it writes can be read again.
-    assert [word.replace("$$", "$") for word in service["command"]] == command_in(export)
-    assert service["volumes"][0]["source"] == "/models"

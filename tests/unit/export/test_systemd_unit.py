@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,12 +18,18 @@ from app.export.told import told
 from engine_bridge.memory_plan import EffectiveConfig
 from engine_bridge.settings.config import EngineConfig
 from tests.unit.export.checked_words import said_in
+from tests.unit.export.export_cases import export_cases
 from tests.unit.test_export import FACTS, configs, effectives
 
 _ESCAPES = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\",
     '"': '"', "'": "'", "s": " ",
 }  # fmt: skip
+
+_UNIT_SHOWN = re.compile(r"\s*-> Unit (\S+):")
+_COMMAND_SHOWN = re.compile(r"\s*Command Line: (.*)")
+_WORD_SHOWN = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
+_ESCAPE_SHOWN = re.compile(r"\\(x[0-9a-f]{2}|.)")
 
 
 def keys_in(text: str) -> dict[str, str]:
@@ -138,19 +146,58 @@ def test_that_a_path_of_several_lines_is_refused(path: str) -> None:
     assert "Rename" in export.notes[0]
 
 
-def test_that_systemd_itself_finds_no_fault(tmp_path: Path) -> None:
+def test_that_systemd_itself_reads_the_commands_that_were_meant(tmp_path: Path) -> None:
+    """All of them at once: it takes half a second to start."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze on this machine")
-    config = EngineConfig(
-        model_path="/my %h $HOME \"models\"/it's\\m.gguf", grammar='root ::= "a" # %\n',
-        load_mode="mlock",
+    units = {f"case-{number}.service": config for number, config in enumerate(export_cases())}
+    for name, config in units.items():
+        text = systemd_unit.export(config, None, FACTS).files[0].text
+        # The program has to be there for systemd to be content.
+        text = text.replace("ExecStart=llama-server", "ExecStart=/bin/true")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+         *(str(tmp_path / name) for name in units)],
+        capture_output=True, text=True, check=False, timeout=120,
+        env=os.environ | {"SYSTEMD_LOG_LEVEL": "debug", "SYSTEMD_LOG_TARGET": "null"},
     )  # fmt: skip
-    text = systemd_unit.export(config, None, FACTS).files[0].text
-    unit = tmp_path / systemd_unit.FILE
-    # The program has to be there for systemd to be content.
-    unit.write_text(text.replace("ExecStart=llama-server", "ExecStart=/bin/true"), encoding="utf-8")
-    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    complaints = [line for line in done.stderr.splitlines() if systemd_unit.FILE in line]
-    assert not complaints
     assert done.returncode == 0, done.stderr
+    heard = _commands_shown(done.stdout)
+    if not heard:
+        pytest.skip("this systemd does not show the commands of the units that it verifies")
+    assert sorted(heard) == sorted(units)
+    for name, config in units.items():
+        words = told(config, None, FACTS).words
+        # It puts in variables, for which a dollar sign is doubled, only as it starts the program.
+        assert heard[name] == ["/bin/true", *(word.replace("$", "$$") for word in words)]
+
+
+def _commands_shown(shown: str) -> dict[str, list[str]]:
+    """The command of each unit, which systemd shows with quotes and escapes where it must."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in shown.splitlines():
+        if unit := _UNIT_SHOWN.match(line):
+            name = unit[1]
+        elif command := _COMMAND_SHOWN.match(line):
+            words = _WORD_SHOWN.finditer(command[1])
+            found[name] = [
+                _ESCAPE_SHOWN.sub(_meant, piece[1] or piece[2] or "") for piece in pieces
+            ]
+    return found
+
+
+def _meant(escape: re.Match[str]) -> str:
+    shown = escape[1]
+    return chr(int(shown[1:], 16)) if len(shown) > 1 else _ESCAPES.get(shown, shown)
+
+
+def test_that_systemd_itself_finds_faults(tmp_path: Path) -> None:
+    """Otherwise the test above could not fail."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze on this machine")
+    unit = tmp_path / systemd_unit.FILE
+    unit.write_text('[Service]\nExecStart=/bin/true "open\n', encoding="utf-8")
+    command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(unit)]
+    assert subprocess.run(command, capture_output=True, check=False, timeout=60).returncode != 0
