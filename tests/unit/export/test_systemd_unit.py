@@ -181,10 +181,8 @@ def _commands_shown(shown: str) -> dict[str, list[str]]:
         if unit := _UNIT_SHOWN.match(line):
             name = unit[1]
         elif command := _COMMAND_SHOWN.match(line):
-            words = _WORD_SHOWN.finditer(command[1])
-            found[name] = [
-                _ESCAPE_SHOWN.sub(_meant, piece[1] or piece[2] or "") for piece in pieces
-            ]
+            words = (word[1] or word[2] or "" for word in _WORD_SHOWN.finditer(command[1]))
+            found[name] = [_ESCAPE_SHOWN.sub(_meant, word) for word in words]
     return found
 
 
