@@ -305,7 +305,7 @@ class ChatWiring(QObject):
 
     def _on_work_changed(self, work: str) -> None:
         if self._desk.session.applied is None and work == "load":
-            self._set_reason("The model is being loaded.")
+            self._set_reason("The model is being loaded…")
         elif self._desk.session.applied is None:
             self._set_reason(_NO_MODEL)
 

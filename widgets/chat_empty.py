@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QScrollArea, QVB
 from resources.chat_tokens import COLUMN_MAX_PX
 from resources.prompts import CHAT_PROMPTS, COMPLETION_PROMPTS, ExamplePrompt
 from resources.tokens import PANEL_PADDING_PX, STEP_PX
+from widgets.theme import set_role
 
 _CHAT_TITLE = "Talk to the model while you tune it"
 _CHAT_TEXT = (
@@ -86,8 +87,13 @@ class EmptyConversation(QScrollArea):
         self._show_reason()
 
     def set_reason(self, reason: str | None) -> None:
-        """Say why nothing can be sent yet and what to do, or nothing."""
+        """Say why nothing can be sent yet and what to do, or nothing.
+
+        What passes by itself, and ends with an ellipsis, needs nobody and is no warning.
+        """
         self._reason = reason
+        is_passing = reason is not None and reason.endswith("…")
+        set_role(self.reason_label, "muted" if is_passing else "warning")
         self.reason_label.setText(reason or "")
         self.reason_label.setVisible(reason is not None)
         self._show_reason()

@@ -151,6 +151,8 @@ class MemoryBar(QWidget):
         kept_colour = self._colours.caches if state.kept_bytes else None
         kept_entry = Entry(caches, kept_colour, brief=state.caches_text("caches"))
         self._rest.set_entries([*entries, kept_entry] if caches else entries)
+        if caches and self._rest.fitting() <= len(entries):
+            self._rest.set_entries([*entries, replace(kept_entry, brief=state.caches_brief())])
         texts = [text for _, text in state.part_texts()] or [_NO_MODEL]
         rests = (others.text, rest, caches)
         self._said = (" · ".join(texts), " · ".join(text for text in rests if text))

@@ -206,6 +206,13 @@ class MemoryState:
         held = f"{kept}, " if self.kept_bytes else ""
         return f"{words} {held}{most}"
 
+    def caches_brief(self) -> str:
+        """``caches ≤ 9.4 GiB``: what they may come to, where more has no room."""
+        if not self.caches_text():
+            return ""
+        unit = ByteUnit.fitting(self.then.caches)
+        return f"caches ≤ {amount_text(self.then.caches, unit)} {unit.word}"
+
     def excess_text(self) -> str:
         """``0.8 GiB more than there is``, or empty where it fits."""
         return f"{byte_text(self.excess_bytes)} more than there is" if self.excess_bytes else ""

@@ -93,6 +93,24 @@ def test_that_an_entry_takes_its_brief_words_before_one_is_left_out(qtbot: QtBot
     assert "up to 256 MiB" in line.toolTip()
 
 
+def test_that_caches_are_said_in_few_words_before_they_are_only_counted(qtbot: QtBot) -> None:
+    bar = MemoryBar()
+    qtbot.addWidget(bar)
+    many = msgspec.structs.replace(plan(GIB), host_caches=9 * GIB)
+    bar.resize(2000, bar.sizeHint().height())
+    bar.show()
+    bar.set_present(many, 2 * GIB, 24 * GIB, "System memory", "CPU")
+    bar.set_predicted(msgspec.structs.replace(plan(7 * GIB), host_caches=16 * GIB))
+    rest = bar._rest
+    said = [entry.text for entry in rest.shown_entries()]
+    assert said[-1] == "prompt caches up to 9.0 → 16.0 GiB"
+    metrics = rest.fontMetrics()
+    bar.resize(metrics.horizontalAdvance(" ".join((*said[:-1], "caches ≤ 16.0 GiB"))) + 60, 120)
+    QApplication.processEvents()
+    assert rest.shown_entries()[-1].text == "caches ≤ 16.0 GiB"
+    assert rest.fitting() == len(said)
+
+
 def test_that_every_byte_of_a_plan_is_in_a_part() -> None:
     uses = BytesByUse(
         weights=1, weights_mapped=2, kv=4, recurrent=8, compute=16, output=32, draft=64, total=127
