@@ -26,6 +26,8 @@ from resources.tokens import DARK, LIGHT, Palette
 from tests.widgets.finding import child
 from tests.window.conftest import PATIENCE_MS
 from widgets.fader import Fader
+from widgets.hub_draft_rows import HubDraftRow
+from widgets.hub_drafts_view import HubDraftsView
 from widgets.theme import apply_theme
 
 pytestmark = [
@@ -105,7 +107,21 @@ def profiles(window: Window) -> QWidget:
     return view
 
 
-VIEWS = (all_panels, folded, action_list, keys, about, picker, export, trial, profiles)
+def hub_drafts(window: Window) -> QWidget:
+    view = HubDraftsView(window)
+    view.show_rows(
+        (
+            HubDraftRow(
+                "a/half-GGUF", "Q4_K_M", "draft-simple", "494 M", "468 MiB", "10 %", "can draft",
+                "It has the vocabulary.", can_download=True,
+            ),
+        )
+    )  # fmt: skip
+    view.show()
+    return view
+
+
+VIEWS = (all_panels, folded, action_list, keys, about, picker, export, trial, profiles, hub_drafts)
 
 
 @pytest.fixture(params=VIEWS, ids=lambda view: view.__name__)
