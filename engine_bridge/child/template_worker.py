@@ -8,8 +8,13 @@ Jinja's sandbox, under limits on memory and time; the deadline is kept by whoeve
 from __future__ import annotations
 
 import json
+import os
+import queue
 import sys
+import threading
+import time
 import traceback
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import BinaryIO, NoReturn
@@ -26,6 +31,8 @@ if sys.platform != "win32":  # which has no such limits; the deadline still hold
 
 _MEMORY_BYTES = 1 << 30
 _CPU_S = 5
+# For the last answer, where its reader has closed the other end.
+_FAREWELL_S = 1.0
 # A prompt of more characters fits into no context that a machine at home holds. Of four times as
 # many the tokens alone took 6 GB and 50 s before that could be said.
 MAX_PROMPT_CHARACTERS = 16 * 2**20
@@ -168,7 +175,25 @@ def _limit_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def _lines_of(requests: BinaryIO) -> Iterator[bytes]:
+    """The lines of ``requests``; with their end this process ends too, whatever it is doing.
+
+    Whoever started it may have been killed in the middle of a template without an end.
+    """
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in requests:
+            waiting.put(line)
+        waiting.put(b"")
+        time.sleep(_FAREWELL_S)
+        os._exit(0)
+
+    threading.Thread(target=read, name="requests", daemon=True).start()
+    yield from iter(waiting.get, b"")
+
+
+def serve(requests: Iterable[bytes], answers: BinaryIO) -> None:
     """Answer until ``requests`` ends."""
     answers.write(READY)
     answers.flush()
@@ -181,4 +206,4 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 if __name__ == "__main__":
     _limit_memory()
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    serve(_lines_of(sys.stdin.buffer), sys.stdout.buffer)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ import psutil
 import pytest
 
 from engine_bridge.child.template import Fragment, Rendered, TemplateError, TemplateRenderer
+from engine_bridge.child.template_worker import READY
 from engine_bridge.gguf_file import read_model_facts
 from engine_bridge.protocol import ChatMessage
 from tests import models
@@ -257,3 +261,19 @@ def test_that_several_threads_may_render_at_once(renderer: TemplateRenderer) -> 
 def test_that_a_long_conversation_passes(renderer: TemplateRenderer) -> None:
     text = "línea 🙂\n" * 500_000
     assert rendered(renderer, "{{ messages[0].content }}", user(text)).text == text
+
+
+def test_that_a_template_without_an_end_ends_with_whoever_asked() -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "engine_bridge.child.template_worker"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == READY
+    loop = "{% for i in range(99999) %}" * 3 + "{% endfor %}" * 3
+    worker.stdin.write(json.dumps({"source": loop, "variables": {}}).encode() + b"\n")
+    worker.stdin.close()  # as the system does for a process that was killed
+    # By itself, and not by the limit on its time, which some systems lack.
+    assert worker.wait(60.0) == 0
+    worker.stdout.close()
