@@ -203,6 +203,25 @@ def test_that_levels_are_kept_to(watch: Watch, tmp_path: Path) -> None:
     assert set(watch(tmp_path, levels=1)._watched) == {str(tmp_path), str(tmp_path / "one")}
 
 
+def test_that_a_download_into_the_hubs_cache_is_told(
+    watch: Watch, qtbot: QtBot, tmp_path: Path
+) -> None:
+    hub = tmp_path / "hub"
+    hub.mkdir()
+    made = watch(hub, levels=5)
+    repository = hub / "models--owner--name"
+    blob = put(repository / "blobs", "5f6e.incomplete")
+    blob.rename(repository / "blobs" / "5f6e")
+    snapshot = repository / "snapshots" / "0123"
+    with qtbot.waitSignal(made.changed, timeout=PATIENCE_MS):
+        snapshot.mkdir(parents=True)
+        (snapshot / "m.gguf").symlink_to(repository / "blobs" / "5f6e")
+    qtbot.waitUntil(lambda: str(snapshot) in made._watched, timeout=PATIENCE_MS)
+    settle(made, qtbot)
+    with qtbot.waitSignal(made.changed, timeout=PATIENCE_MS):
+        (snapshot / "m.gguf").unlink()
+
+
 def test_that_manifests_of_ollama_are_watched(watch: Watch, qtbot: QtBot, tmp_path: Path) -> None:
     tags = tmp_path / "manifests" / "registry.ollama.ai" / "library" / "llama3"
     tags.mkdir(parents=True)
