@@ -122,8 +122,8 @@ _CALLED_WITH_SLASH = re.compile(r"^[ \t]*\.{1,2}/\S+\.exe\b", _M)
 _STRONG = 3
 # Members of an object whose braces were left behind; a YAML key in quotes has no comma behind it.
 _MEMBERS = re.compile(r"\"\w+\"\s*:\s*(?:\"[^\"\n]*\"|[\w.-]+|\[[^\]\n]*\])\s*,\s*\"\w+\"\s*:")
-# What may stand before and behind JSON of an editor.
-_COMMENTS = re.compile(r"\A(?:\s*(?://[^\n]*\n|/\*[^*]*\*/))+|(?:\n\s*//[^\n]*)+\s*\Z")
+# What may stand before JSON of an editor; what stands behind it begins with // too.
+_BEFORE_JSON = re.compile(r"\A(?:\s*(?://[^\n]*\n|/\*[^*]*\*/))+")
 _SCRIPT_BEGINS = re.compile(
     r"\s*(?:#!|@?echo\s+off\s*$|<#|param\s*\(|\[CmdletBinding)", re.IGNORECASE | re.MULTILINE
 )
@@ -231,7 +231,10 @@ def _begins_with(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 def _looks_like_json(text: str) -> bool:
-    bare = _COMMENTS.sub("", text).strip()
+    lines = _BEFORE_JSON.sub("", text, 1).split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("//")):
+        del lines[-1]
+    bare = "\n".join(lines).strip()
     is_object = bare.startswith("{") and bare.endswith("}")
     is_list = re.match(r"\[\s*[\"{]", bare) is not None and bare.endswith("]")
     return is_object or is_list or _MEMBERS.match(bare) is not None

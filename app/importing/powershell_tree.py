@@ -15,6 +15,7 @@ _CLOSING = {"(": ")", "{": "}", "@(": ")", "@{": "}"}
 _SEPARATORS = frozenset({"\n", ";", "|", "&&", "||"})
 # A text that goes deeper is made to, not written; its brackets are left out.
 _DEEPEST = 60
+_LOOKED_AHEAD = 20
 
 
 @dataclass
@@ -75,7 +76,7 @@ class _Parser:
                 inside = self.statements(_CLOSING[operator], depth + 1)
                 statement.items.append(Group(operator, inside))
             elif operator in _SEPARATORS:
-                if operator == "\n" and _goes_on(statement.items, self._next()):
+                if operator == "\n" and self._goes_on(statement.items):
                     continue
                 statement.ends = operator
                 found.append(statement)
@@ -86,18 +87,16 @@ class _Parser:
                 statement.items.append(token)
         return [each for each in [*found, statement] if each.items]
 
-    def _next(self) -> Token | None:
-        """The next token that is no line feed."""
-        return next((each for each in self._tokens[self._at :][:20] if each.operator != "\n"), None)
-
-
-def _goes_on(items: Sequence[Item], following: Token | None) -> bool:
-    """Whether a line feed ends no statement: behind a comma, or before ``else``."""
-    last = items[-1] if items else None
-    if isinstance(last, Token) and last.operator == ",":
-        return True
-    is_body = isinstance(last, Group) and last.opening == "{"
-    return is_body and bare(following).lower() in {"else", "elseif", "catch", "finally"}
+    def _goes_on(self, items: Sequence[Item]) -> bool:
+        """Whether a line feed ends no statement: behind a comma, or before ``else``."""
+        last = items[-1] if items else None
+        if isinstance(last, Token) and last.operator == ",":
+            return True
+        if not isinstance(last, Group) or last.opening != "{":
+            return False
+        ahead = self._tokens[self._at : self._at + _LOOKED_AHEAD]
+        following = next((each for each in ahead if each.operator != "\n"), None)
+        return bare(following).lower() in {"else", "elseif", "catch", "finally"}
 
 
 def bare(item: Item | None) -> str:

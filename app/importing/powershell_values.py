@@ -84,15 +84,22 @@ class Expressions:
             joined = self.value(items[1:], depth + 1)
             return None if joined is None else Value(("".join(joined.words),))
         for signs in _LOWEST:
-            at = _last(items, signs)
-            if at > 0:
-                left = self.value(items[:at], depth + 1)
-                right = self.value(items[at + 1 :], depth + 1)
-                sign = bare(items[at]).lower()
-                return None if left is None or right is None else _both(left, sign, right)
+            places = _places(items, signs)
+            if places:
+                return self._folded(items, places, depth)
         if any(is_sign(item, ",") for item in items):
             return self._listed(list(parted(items)), depth)
         return self._one(items, depth)
+
+    def _folded(self, items: Sequence[Item], places: list[int], depth: int) -> Value | None:
+        """What stands between signs of one kind, put together from the left."""
+        found = self.value(items[: places[0]], depth + 1)
+        for at, end in pairwise([*places, len(items)]):
+            right = self.value(items[at + 1 : end], depth + 1)
+            if found is None or right is None or len(found.words) > _MOST_WORDS:
+                return None
+            found = _both(found, bare(items[at]).lower(), right)
+        return found
 
     def _listed(self, parts: list[list[Item]], depth: int) -> Value | None:
         words: list[str] = []
@@ -237,6 +244,11 @@ def _last(items: Sequence[Item], signs: Sequence[str]) -> int:
     """The place of the last of some operators that stands as a word; -1 where none does."""
     places = (at for at in range(len(items) - 2, 0, -1) if _whole(items[at]).lower() in signs)
     return next(places, -1)
+
+
+def _places(items: Sequence[Item], signs: Sequence[str]) -> list[int]:
+    """The places of all of them."""
+    return [at for at in range(1, len(items) - 1) if _whole(items[at]).lower() in signs]
 
 
 def _behind_not(items: Sequence[Item]) -> Sequence[Item]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -198,3 +201,28 @@ def test_that_variables_that_multiply_are_refused_in_a_sentence() -> None:
     text = "$a = @('','')\n" + "$a += $a\n" * 60 + "llama-server @a"
     with pytest.raises(TextError, match="no command has"):
         read(text, "x.ps1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "function F { F; F; F; F }\n" + "F\n" * 20_000,
+        "@'\n" * 20_000,
+        "$a = 'x'\n" + "$a = $a + $a\n" * 5_000,
+        "$a = " + "(1 + " * 20_000,
+        "if ($a) { " * 10_000,
+    ],
+    ids=["functions", "here", "sums", "brackets", "conditions"],
+)
+def test_that_hostile_texts_are_read_in_no_time(text: str) -> None:
+    begun_s = time.perf_counter()
+    with contextlib.suppress(TextError):
+        read_script(text)
+    # A hundredth of what reading them took before they were looked at once.
+    assert time.perf_counter() - begun_s < 20
+
+
+def test_that_long_sums_are_worked_out() -> None:
+    parts = " + ".join(f"'{at}'" for at in range(100))
+    found = one(f"$m = {parts}\nllama-server -m $m")
+    assert found.words[1] == "".join(map(str, range(100)))
