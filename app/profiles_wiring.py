@@ -264,7 +264,8 @@ class ProfilesWiring(QObject):
         running = applied.config if applied is not None else None
         seconds = self._session.measured_seconds
         sheet = sheet_of(listed, other, self._session.wanted, running, seconds)
-        if other is None and self._desk.client.state is EngineState.DEAD:
+        is_dead = running is not None and self._desk.client.state is EngineState.DEAD
+        if other is None and is_dead:
             sheet = replace(sheet, total=DEAD)
         self.view.show_sheet(sheet)
 

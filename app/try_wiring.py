@@ -247,10 +247,10 @@ class TryWiring(QObject):
         session = self._desk.session
         if self._experiments.run.is_under_way:
             return _BUSY
-        if self._desk.client.state is EngineState.DEAD:
-            return _DEAD
         if session.applied is None or not session.wanted.model_path:
             return _NO_MODEL
+        if self._desk.client.state is EngineState.DEAD:
+            return _DEAD
         return _CHANGING if session.work else ""
 
     def _refresh_works(self) -> None:
