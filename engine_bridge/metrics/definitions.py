@@ -103,9 +103,8 @@ DEFINITIONS: dict[str, str] = {
     ),
     "memory_totals": (
         "Three totals of main memory, the least first: the row RAM counts what no program can have "
-        "now (in use). This chart counts the mapped weights on top, since the model needs them in "
-        "memory, though the system could take them back. The bar above the settings counts "
-        "besides what is reserved and not touched yet."
+        "now (in use). This chart counts on top the mapped weights, which the system could take "
+        "back. The bar above the settings counts besides what is reserved and not touched yet."
     ),
     "unexplained": (
         "Unexplained: memory the engine was measured to own − what the plan accounts for − what "
