@@ -14,6 +14,7 @@ from app.importing.call import (
     Document,
     Script,
     home_problems,
+    is_read_by_engines,
     is_relative_file,
     kept_env,
     once,
@@ -290,6 +291,9 @@ class _Reading:
             return
         left_over = once(found for word in words for found in LEFT_OVER.findall(word))
         conditional = self._open.about(words)
+        for key, name in self._names.items():  # of the environment that engines read
+            conditional += self._open.of(key) if is_read_by_engines(name) else []
+        conditional = list(dict.fromkeys(conditional))
         problems += [
             f"unresolved_variable: {name} {_why_open(name)}"
             for name in left_over
@@ -304,7 +308,11 @@ class _Reading:
         )
 
     def _env(self) -> dict[str, str]:
-        env = {self._names[key]: values[0] for key, values in self._values.items()}
+        env = {
+            self._names[key]: values[0]
+            for key, values in self._values.items()
+            if not self._open.of(key)
+        }
         return kept_env(env, self._used)
 
     def script(self) -> Script:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from app.importing.cmd_grammar import SHIELD
+from app.importing.name_sets import names
 
 _VARIABLE = re.compile(
     rf"%([^%^\n:=\s~*0-9{SHIELD}][^%\n:={SHIELD}]{{0,99}})(?::([^%\n]{{1,200}}))?%"
@@ -24,6 +25,12 @@ LEFT_OVER = re.compile(
     re.IGNORECASE,
 )
 """What stands where nobody knows a value."""
+# Windows sets them itself, each time.
+_ALWAYS_SET = names(
+    "number_of_processors userprofile appdata localappdata programfiles programfiles(x86) temp tmp "
+    "systemroot systemdrive windir computername username path comspec homedrive homepath os "
+    "processor_architecture programdata public"
+)
 _MOST_FORMULA_CHARACTERS = 200
 _LARGEST = 1 << 31
 _QUESTION = re.compile(
@@ -57,7 +64,10 @@ def put_in(
 
     def value(match: re.Match[str]) -> str:
         known = value_of(match.group(1))
-        return match.group() if known is None else _changed(known, match.group(2))
+        how = match.group(2)
+        if known is None or (how and LEFT_OVER.search(known)):
+            return _unchanged(match.group(), known, how)
+        return _changed(known, how)
 
     def argument(match: re.Match[str]) -> str:
         if given is None:
@@ -81,6 +91,12 @@ def without_given(text: str) -> str:
 def has_given(text: str) -> bool:
     """Whether a text takes what its script is called with."""
     return _GIVEN.search(text) is not None
+
+
+def _unchanged(written: str, value: str | None, how: str | None) -> str:
+    """A piece of what nobody knows; of a folder without the backslash at its end the folder."""
+    is_folder = value is not None and re.fullmatch(r"%~d?p0\\?", value) is not None
+    return value if value is not None and is_folder and how == "~0,-1" else written
 
 
 def _changed(value: str, how: str | None) -> str:
@@ -169,7 +185,10 @@ def _asks_defined(match: re.Match[str]) -> bool:
 
 
 def _defined(name: str, value_of: Callable[[str], str | None]) -> bool | None:
-    value = value_of(name.strip().strip('"'))
+    name = name.strip().strip('"')
+    value = value_of(name)
+    if value is None and name.lower() in _ALWAYS_SET:
+        return True
     return None if value is not None and LEFT_OVER.search(value) else bool(value)
 
 

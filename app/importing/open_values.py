@@ -128,6 +128,12 @@ class OpenValues:
         while self._open or self._too_deep:
             self.leave()
 
+    def of(self, name: str) -> list[str]:
+        """The problems that the value of a variable has, where it is open."""
+        written = self._written(name)
+        is_open = self._values.get(name) == (written,) and written in self.problems
+        return [self.problems[written]] if is_open else []
+
     def about(self, words: tuple[str, ...] | list[str]) -> list[str]:
         """The problems that ``words`` of a command have."""
         whole = "\0".join(words) if self.problems else ""
@@ -191,7 +197,7 @@ def _longer(may_be: tuple[Values | None, ...]) -> tuple[Values, Values] | None:
     if len(may_be) != 2 or None in may_be:
         return None
     short, long = sorted((value for value in may_be if value is not None), key=_length)
-    if long[: len(short)] == short and short:
+    if long[: len(short)] == short:
         return long, long[len(short) :]
     if len(short) == len(long) == 1 and short[0].strip() and long[0].startswith(short[0]):
         added = long[0][len(short[0]) :]

@@ -19,6 +19,7 @@ _LOST_QUOTES = (
     "gets it; PowerShell 7.3 and newer leave them"
 )
 _RELATIVE = "relative_path: paths are relative to {folder}, to which the text goes before"
+_ITEM = re.compile(r"env:\\?(\w+)$", re.IGNORECASE)
 _MODEL_FILE = re.compile(r"(?:\s*#[^\n]*\n)*\s*FROM\s+\S[^\n]*\n", re.IGNORECASE)
 _SWITCHES = names("-nonewwindow -passthru -wait -usenewenvironment -loaduserprofile")
 _PROGRAM = names("-filepath -execute")
@@ -105,6 +106,16 @@ def _flag(word: str) -> str:
     is_cut = re.fullmatch(r"-[a-z]{3,}", lower) is not None
     meant = [each for each in sorted(_SWITCHES | _VALUED) if is_cut and each.startswith(lower)]
     return meant[0] if len(meant) == 1 else ""
+
+
+def item_set(words: Sequence[str]) -> tuple[str, str] | None:
+    """The variable and the value of ``Set-Item Env:NAME value`` and of ``setx NAME value``."""
+    texts = [word for word in words if not re.match(r"-\w|/", word)]
+    name = _ITEM.match(texts[0]) if texts else None
+    if name and texts[1:]:
+        return name.group(1), texts[-1]
+    is_plain = not name and len(texts) == 2 and re.fullmatch(r"[A-Z_]\w*", texts[0])
+    return (texts[0], texts[1]) if is_plain else None
 
 
 def model_files(tokens: Sequence[Token]) -> tuple[Document, ...]:

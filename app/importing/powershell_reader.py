@@ -14,7 +14,7 @@ from app.importing.call import MOST_CALLS, Document, Script, kept_env, once
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
 from app.importing.powershell_assignment import assigned, member, table, ternary
-from app.importing.powershell_calls import Calls, bound, meant, model_files, started
+from app.importing.powershell_calls import Calls, bound, item_set, meant, model_files, started
 from app.importing.powershell_functions import Function, function_of, param_block, parameters_of
 from app.importing.powershell_lexer import tokens_of
 from app.importing.powershell_tree import (
@@ -45,7 +45,6 @@ _SET_VARIABLE = re.compile(
     re.IGNORECASE,
 )
 _ADDED = re.compile(r"\.add(?:range)?$", re.IGNORECASE)
-_ITEM = re.compile(r"env:\\?(\w+)$", re.IGNORECASE)
 _MISSING_MARK = (
     "broken_continuation: lines that begin with a flag are read as part of the command before "
     "them, though no ` continues it"
@@ -169,7 +168,9 @@ class _Reading:
         elif name in {"invoke-expression", "iex"}:
             self._read_inside(" ".join(self._words(items[1:], is_one_text=True)))
         elif name in {"set-item", "new-item", "setx", "si"}:
-            self._set_item(self._words(items[1:]))
+            setting = item_set(self._words(items[1:]))
+            if setting:
+                self._variables.set_env(*setting)
         elif _CMDLET.match(bare(items[0])):
             self._blocks(items, is_certain=name != "foreach-object")
         else:
@@ -181,14 +182,6 @@ class _Reading:
         if self._depth < _DEEPEST:
             inside = read_script(text, self._depth + 1)
             self._calls.found += inside.calls
-
-    def _set_item(self, words: list[str]) -> None:
-        texts = [word for word in words if not re.match(r"-\w|/", word)]
-        name = _ITEM.match(texts[0]) if texts else None
-        if name and texts[1:]:
-            self._variables.set_env(name.group(1), texts[-1])
-        elif not name and len(texts) == 2 and re.fullmatch(r"[A-Z_]\w*", texts[0]):
-            self._variables.set_env(texts[0], texts[1])
 
     # --- conditions, loops, blocks ------------------------------------------------------------
 
@@ -217,12 +210,7 @@ class _Reading:
         """Blocks with the question that each is asked; None for what is done where none holds."""
         for at, (question, block) in enumerate(branches):
             ask = self._variables.expressions.verdict
-            verdict = True if question is None else ask(question)
-            if at:
-                self._variables.open.next_branch(verdict)
-            else:
-                self._variables.open.enter(verdict)
-            self._variables.drop_problems()
+            self._branch(True if question is None else ask(question), at > 0)
             self._block(block.statements)
         if branches:
             self._variables.open.leave()
@@ -321,13 +309,26 @@ class _Reading:
         self._variables.set(piece, words, is_list=is_list)
 
     def _assign_if(self, piece: Piece, items: Sequence[Item]) -> None:
-        """``$x = if (…) { a } else { b }``."""
-        blocks = [item for item in items if isinstance(item, Group)]
-        if len(blocks) < 3:
+        """``$x = if (…) { a } elseif (…) { b } else { c }``."""
+        begun = False
+        for before, item in pairwise(items):
+            if not _is_block(item) or not isinstance(item, Group):
+                continue
+            ask = self._variables.expressions.verdict
+            self._branch(ask(before.items) if isinstance(before, Group) else True, begun)
+            begun = True
+            self._assign(piece, False, item.items)
+        if begun:
+            self._variables.open.leave()
+        else:
             self._variables.forget(piece)
-            return
-        verdict = self._variables.expressions.verdict(blocks[0].items)
-        self._either(piece, verdict, (blocks[1].items, blocks[-1].items))
+
+    def _branch(self, verdict: bool | None, goes_on: bool) -> None:
+        if goes_on:
+            self._variables.open.next_branch(verdict)
+        else:
+            self._variables.open.enter(verdict)
+        self._variables.drop_problems()
 
     def _either(self, piece: Piece, verdict: bool | None, sides: Sequence[Sequence[Item]]) -> None:
         self._variables.open.enter(verdict)

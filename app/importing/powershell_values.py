@@ -83,6 +83,9 @@ class Expressions:
         if unary == "-join":
             joined = self.value(items[1:], depth + 1)
             return None if joined is None else Value(("".join(joined.words),))
+        if _places(items, (*_EQUAL, *_COMPARED)) or unary in {"-not", "!"}:
+            holds = self.verdict(items, depth + 1)
+            return None if holds is None else Value((str(holds),))
         for signs in _LOWEST:
             places = _places(items, signs)
             if places:

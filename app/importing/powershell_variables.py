@@ -81,7 +81,7 @@ class Variables:
         return {
             _env_name(self._spelt[name]): " ".join(values)
             for name, values in self.values.items()
-            if name.startswith("env:")
+            if name.startswith("env:") and not self._is_open(name)
         }
 
     def set_env(self, name: str, value: str) -> None:
@@ -183,6 +183,9 @@ class Variables:
         whole = "\0".join(words) if self._held else ""
         problems += [problem for about, problem in self._held.items() if about in whole]
         decided = self.open.about(words)
+        for name in self.values:
+            decided += self.open.of(name) if name.startswith("env:") else []
+        decided = list(dict.fromkeys(decided))
         open_ones = [each for each in decided if each.startswith("unresolved_variable:")]
         for each in open_ones:  # what may be is told instead
             beginning = each.partition(" is ")[0]

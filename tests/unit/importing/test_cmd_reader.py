@@ -222,3 +222,25 @@ def test_that_variables_that_multiply_are_refused_in_a_sentence() -> None:
     text = "set A=xxxxxxxxxx\n" + "set A=%A%%A%%A%\n" * 60 + "llama-server -m %A%"
     with pytest.raises(TextError, match="no command has"):
         read(text, "x.bat")
+
+
+def test_that_the_folder_of_the_script_stays_one() -> None:
+    found = one(
+        '@echo off\nset "R=%~dp0"\nset "R=%R:~0,-1%"\nllama-server -m "%R%\\a.gguf" -a %R:~0,1%'
+    )
+    assert found.words[1] == "%~dp0\\a.gguf"
+    assert found.words[3] == "%R:~0,1%"
+
+
+def test_that_windows_sets_some_variables_itself() -> None:
+    text = (
+        "if defined NUMBER_OF_PROCESSORS (set /a T=NUMBER_OF_PROCESSORS-1) else (set T=3)\n"
+        "llama-server -t %T%"
+    )
+    assert one(text).words == ("-t", "%T%")
+
+
+def test_that_an_open_variable_of_the_environment_is_told_and_not_set() -> None:
+    found = one("if exist a set CUDA_VISIBLE_DEVICES=1\nllama-server -np 2")
+    assert not found.env
+    assert any("CUDA_VISIBLE_DEVICES% is “1” or not set" in each for each in found.problems)

@@ -226,3 +226,24 @@ def test_that_long_sums_are_worked_out() -> None:
     parts = " + ".join(f"'x{at}'" for at in range(100))
     found = one(f"$m = {parts}\nllama-server -m $m")
     assert found.words[1] == "".join(f"x{at}" for at in range(100))
+
+
+def test_that_an_open_variable_of_the_environment_is_told_and_not_set() -> None:
+    found = one("if (Test-Path a) { $env:CUDA_VISIBLE_DEVICES = 1 }\nllama-server -np 2")
+    assert not found.env
+    assert any("CUDA_VISIBLE_DEVICES is “1” or not set" in each for each in found.problems)
+
+
+def test_that_answers_are_values() -> None:
+    found = one(
+        "$t = $env:THINK -ne '0'\n"
+        "$n = if (-not $t) { 1 } elseif ($env:MORE) { 2 } else { 3 }\n"
+        "$k = if ($t) { 'q8_0' } else { 'f16' }\nllama-server -np $n -ctk $k"
+    )
+    assert found.words == ("-np", "3", "-ctk", "q8_0")
+
+
+def test_that_a_list_that_a_condition_fills_is_read_and_told() -> None:
+    found = one("$a = @()\nif (Test-Path x) { $a = @('-fit', 'off') }\nllama-server -np 2 @a")
+    assert found.words == ("-np", "2", "-fit", "off")
+    assert codes(found) == {"conditional_words"}
