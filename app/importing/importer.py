@@ -35,6 +35,7 @@ from app.importing.found import Found
 from app.importing.found_settings import Usable, settings_for
 from app.importing.invocation import Invocation
 from app.importing.launcher_words import JAN, WEBUI
+from app.importing.named_variables import named_variables
 from app.importing.other_engines import KNOWN, other_engine
 from app.importing.readers import read
 from app.importing.text_error import TextError
@@ -45,6 +46,8 @@ _NO_ENGINE = (
     "No engine that can be imported from is called in this text. "
     f"{KNOWN} are known: paste the command with its flags, or the file that they are told by."
 )
+_LONGEST_NOTE = 20_000
+"""Characters in which variables are looked for that a note names."""
 MOST_CALLS = 200
 """Commands of one text that are read; nobody chooses among more."""
 _DIALECTS: Mapping[str, Callable[[Invocation], Found]] = {
@@ -88,10 +91,14 @@ def _calls(text: str, hint: str) -> list[Invocation]:
     try:
         read_calls = read(text, hint)
     except TextError as error:
+        noted = named_variables(text[:_LONGEST_NOTE])
+        if noted:
+            return list(noted)
         if other:
             raise TextError(other) from error
         raise
     calls = [call for call in read_calls if engine_of(call) in _DIALECTS]
+    calls = calls or list(named_variables(text[:_LONGEST_NOTE]))
     if not calls:
         raise TextError(other or _NO_ENGINE)
     return calls

@@ -102,6 +102,7 @@ _POWERSHELL_MARKS = (
     (3, re.compile(r"\{[ \t]*&[ \t]")),
     (4, re.compile(r"^[ \t]*(?:Start|Set|Get|New|Write|Invoke|Push|Import)-[A-Z]\w+\s", _M)),
     (3, re.compile(r"^[ \t]*&\s*[\"'$.]", _M)),
+    (4, re.compile(r"^[ \t]*(?:set-location|push-location|start-process|write-host)\s", _M | re.I)),
     (3, re.compile(r"^[ \t]*\$\w+\s*\+?=", _M)),
     (
         4,
@@ -195,7 +196,7 @@ def _by_windows(text: str) -> str:
     quoted = _SINGLE_QUOTED.findall(text)
     is_quoted = any(re.search(r"[\s\"]", each) for each in quoted)
     # Behind a sign of a comment nothing is meant for the program, and cmd.exe has no such sign.
-    is_quoted |= re.search(r"[ \t]#[ \t]", text) is not None
+    is_quoted |= re.search(r"[ \t]#[ \t]|;[ \t]+[\w.\\/-]+", text) is not None
     return "powershell" if is_quoted or _CALLED_WITH_SLASH.search(text) else "cmd"
 
 

@@ -42,6 +42,8 @@ from engine_bridge.typed_text import quoted
 
 TARGET = "koboldcpp"
 _SHOWN_CHARACTERS = 40
+# Its image takes words from two, and others tell it what to do before it starts.
+_OWN_VARIABLES = "KCPP_(?!MODEL$|ARGS$|DONT_)"
 # Digits are how it was written once.
 _CACHE_TYPES = {"0": "f16", "1": "q8_0", "2": "q4_0", "3": "bf16"}
 
@@ -59,21 +61,19 @@ def understand(invocation: Invocation) -> Found:
     placement.settle(gathering)
     _settle_room(gathering)
     _settle_drafts(gathering)
-    look_at_variables(gathering, engine, "KCPP_")
+    look_at_variables(gathering, engine, _OWN_VARIABLES)
     tell_contradictions(gathering)
     return gathering.found()
 
 
 def _words(invocation: Invocation) -> tuple[str, ...]:
     """Its words; those that its image takes from variables where it gets no others."""
-    if invocation.words or invocation.values:
-        return invocation.words
     env = invocation.env
-    files = [word for name in ("KCPP_MODEL",) for word in env.get(name, "").split(",") if word]
-    return (
-        *read_posix_words(env.get("KCPP_ARGS", "")),
-        *[w for f in files for w in ("--model", f)],
-    )
+    words = invocation.words
+    if not words and not invocation.values:
+        words = read_posix_words(env.get("KCPP_ARGS", ""))
+    file = env.get("KCPP_MODEL", "").partition(",")[0]
+    return (*words, "--model", file) if file and "--model" not in words else words
 
 
 # --- Words without a flag, and files ------------------------------------------------------------

@@ -12,7 +12,7 @@ from app.importing.typed_numbers import decimal, truth
 from engine_bridge.settings.cache_type import CACHE_TYPES
 
 # Fields of its files begin with the room that they are from.
-_ROOMS = ("load_params.", "inference_params.", "llm.load.llama.", "llm.load.",
+_ROOMS = ("load_params.", "load_config.", "inference_params.", "llm.load.llama.", "llm.load.",
           "embedding.load.llama.", "embedding.load.",
           "llm.prediction.llama.", "llm.prediction.", "load.", "config.", "operation.")  # fmt: skip
 # Switches that say together how the file is read.

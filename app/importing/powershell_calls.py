@@ -94,6 +94,8 @@ def started(words: list[str], calls: Calls) -> list[str] | None:
     if not program or re.match(r"[a-z]{3,}:", program):
         return None
     inside, problems = windows_words(" ".join(texts))
+    if re.search(r"(?:powershell|pwsh)(?:\.exe)?$", program, re.IGNORECASE):
+        problems = []  # which knows single quotes
     calls.tell(problems)
     return [program, *inside]
 

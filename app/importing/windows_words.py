@@ -15,7 +15,10 @@ CURLY = (
     "typographic: {word} stands in quotes of a word processor, which are plain characters to "
     "cmd.exe; it is read as the one word that was meant"
 )
-OPEN_QUOTE = "shell_quoting: a quote is opened and never closed; the rest is read as one word"
+OPEN_QUOTE = (
+    "shell_quoting: a quote is opened and never closed, so that all of the rest is one word; it is "
+    "read as if it closes before the next flag"
+)
 LOST_QUOTES = (
     "log_paste: quotes around JSON are lost, so that it spans several words; it is read up to its "
     "last brace"
@@ -24,6 +27,7 @@ _DOUBLED = re.compile(r'(?<![^\s=])""([^"\s](?:[^"\n]*[^"\s])?)""(?=\s|$)')
 _SINGLE = re.compile(r"'([^'\n]*)'(?=\s|$)")
 _CURLY = re.compile('[“”„‟]([^"“”„‟\n]*)[“”„‟](?=\\s|$)|[‘’‚‛]([^‘’‚‛\n]*)[‘’‚‛](?=\\s|$)')
 _CURLY_BEGINS = frozenset("“”„‟‘’‚‛")
+_NEXT_FLAG = re.compile(r"\s+--?[A-Za-z]")
 _PLAIN = re.compile(r'[^\s"\\{\'“”„‟‘’‚‛]+')
 _BACKSLASHES = re.compile(r'(\\+)("?)')
 _MEANT = _CURLY_BEGINS | {"'", "{"}
@@ -42,9 +46,22 @@ def windows_words(text: str) -> tuple[list[str], list[str]]:
         problems.append(DOUBLED.format(word=match.group(1)[:_SHOWN_CHARACTERS]))
         return f'"{match.group(1)}"'
 
-    reading = _Words(_DOUBLED.sub(single, text), problems)
+    text = _DOUBLED.sub(single, text)
+    reading = _Words(text, problems)
     reading.read()
-    return reading.words, problems
+    if not reading.is_open:
+        return reading.words, problems
+    reading = _Words(_closed(text), [*problems, OPEN_QUOTE])
+    reading.read()
+    return reading.words, reading.problems
+
+
+def _closed(text: str) -> str:
+    """A text whose last quote is open with one more before the flag behind it, or at its end."""
+    at = text.rfind('"')
+    flag = _NEXT_FLAG.search(text, at)
+    end = flag.start() if flag else len(text.rstrip())
+    return f'{text[:end]}"{text[end:]}'
 
 
 class _Words:
@@ -67,8 +84,11 @@ class _Words:
             else:
                 self._step(self.text[self._at])
         self._end_word()
-        if self._is_in_quotes:
-            self.problems.append(OPEN_QUOTE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a quote is, behind all of the text."""
+        return self._is_in_quotes
 
     def _step(self, character: str) -> None:
         if character.isspace() and not self._is_in_quotes:

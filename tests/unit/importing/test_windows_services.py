@@ -31,6 +31,11 @@ def one(text: str, hint: str = "") -> Invocation:
         'sc.exe create llm binPath="C:\\l\\llama-server.exe -m D:\\a.gguf -np 2"',
         'wt -w 0 nt --title llm -d C:\\l cmd /k "llama-server.exe -m D:\\a.gguf -np 2"',
         "wt.exe --title llm C:\\l\\llama-server.exe -m D:\\a.gguf -np 2",
+        "<?xml version='1.0'?><Task><RegistrationInfo><URI>\\llm</URI></RegistrationInfo><Actions>"
+        "<Exec><Command>C:\\l\\llama-server.exe</Command><Arguments>-m D:\\a.gguf -np 2"
+        "</Arguments></Exec></Actions></Task>",
+        "<service><id>llm</id><executable>%BASE%\\llama-server.exe</executable>"
+        "<arguments>-m &quot;D:\\a.gguf&quot; -np 2</arguments></service>",
         '{"profiles": [{"name": "llm", "commandline": '
         '"C:\\\\l\\\\llama-server.exe -m D:\\\\a.gguf -np 2"}]}',
         '{\n  // of an editor\n  "tasks": [{"label": "llm", '
@@ -69,3 +74,25 @@ def test_that_services_that_start_no_program_are_left_alone() -> None:
 )
 def test_that_comments_and_last_commas_of_json_are_left_out(text: str, value: object) -> None:
     assert json.loads(without_comments(text)) == value
+
+
+def test_that_the_environment_of_an_xml_service_is_read() -> None:
+    found = one(
+        "<service><executable>ollama.exe</executable><arguments>serve</arguments>"
+        '<env name="OLLAMA_NUM_PARALLEL" value="2"/></service>'
+    )
+    assert (found.program, found.env) == ("ollama.exe", {"OLLAMA_NUM_PARALLEL": "2"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('llama-server.exe -m "D:\\a b.gguf -np 2', ("-m", "D:\\a b.gguf", "-np", "2")),
+        ('llama-server.exe -np 2 -m "D:\\a b.gguf', ("-np", "2", "-m", "D:\\a b.gguf")),
+        ("llama-server.exe -a “x y” -np 2", ("-a", "x y", "-np", "2")),
+    ],
+)  # fmt: skip
+def test_that_quotes_are_read_as_meant(text: str, words: tuple[str, ...]) -> None:
+    found = one(text, "x.bat")
+    assert found.words == words
+    assert found.problems
