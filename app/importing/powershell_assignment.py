@@ -67,7 +67,12 @@ def table(group: Group, expressions: Expressions) -> dict[str, tuple[str, ...]]:
         items = statement.items
         if len(items) < 3 or bare(items[1]) != "=":
             continue
+        name = written(items[:1])
+        if isinstance(items[2], Group) and items[2].opening == "@{":
+            inside = table(items[2], expressions)
+            found |= {f"{name}.{key}": words for key, words in inside.items()}
+            continue
         value = expressions.value(items[2:])
         is_on = value is not None and value.words == ("True",)
-        found[written(items[:1])] = () if value is None or is_on else value.words
+        found[name] = () if value is None or is_on else value.words
     return found

@@ -22,9 +22,11 @@ from app.importing.powershell_tree import (
     Item,
     Statement,
     bare,
+    is_block,
     is_flag,
     is_sign,
     parted,
+    pieces_of,
     statements_of,
     written,
 )
@@ -163,7 +165,7 @@ class _Reading:
             self._calls.folder = " ".join(self._words(items[1:]))
         elif name in {"start-process", "start", "saps", "new-scheduledtaskaction", "start-job"}:
             self._blocks(items, is_certain=True)
-            kept = [item for item in items[1:] if not _is_block(item)]
+            kept = [item for item in items[1:] if not is_block(item)]
             self._start(self._words(kept, is_one_text=True))
         elif name in {"invoke-expression", "iex"}:
             self._read_inside(" ".join(self._words(items[1:], is_one_text=True)))
@@ -222,7 +224,7 @@ class _Reading:
             self._variables.loops |= {p.name for each in named if isinstance(each, Token)
                                       for p in each.pieces if p.name}  # fmt: skip
         for item in items:
-            if not _is_block(item):
+            if not is_block(item):
                 continue
             if not is_certain:
                 self._variables.open.enter(None)
@@ -233,8 +235,7 @@ class _Reading:
     # --- functions ----------------------------------------------------------------------------
 
     def _define(self, items: Sequence[Item]) -> None:
-        found = function_of(items[2:])
-        if found is not None:
+        if (found := function_of(items[2:])) is not None:
             self._functions[bare(items[1]).lower()] = found
 
     def _bind_script(self, items: Sequence[Item]) -> None:
@@ -288,8 +289,11 @@ class _Reading:
             self._either(piece, self._variables.expressions.verdict(sides[0]), sides[1:])
             return
         if items and isinstance(items[0], Group) and items[0].opening == "@{":
-            self._variables.set(piece, ())
-            self._variables.tables[piece.name] = table(items[0], self._variables.expressions)
+            self._variables.set_table(piece, table(items[0], self._variables.expressions))
+            return
+        part = self._variables.part_of_table(pieces_of(items))
+        if part and "" not in part:
+            self._variables.set_table(piece, part)
             return
         found = self._variables.expressions.value(items)
         if found is not None:
@@ -312,7 +316,7 @@ class _Reading:
         """``$x = if (…) { a } elseif (…) { b } else { c }``."""
         begun = False
         for before, item in pairwise(items):
-            if not _is_block(item) or not isinstance(item, Group):
+            if not isinstance(item, Group) or not is_block(item):
                 continue
             ask = self._variables.expressions.verdict
             self._branch(ask(before.items) if isinstance(before, Group) else True, begun)
@@ -385,8 +389,8 @@ class _Reading:
             self._calls.add(list(map(meant, words)), words)
 
     def _start(self, words: list[str]) -> None:
-        found = started(words, self._calls)
-        if found and len(self._calls.found) < MOST_CALLS:
+        found = started(words, self._calls) or []
+        if len(self._calls.found) < MOST_CALLS:
             self._calls.add(found, ())
 
     def script(self) -> Script:
@@ -394,7 +398,3 @@ class _Reading:
         env = kept_env(self._variables.env(), self._variables.used)
         calls = [replace(c, notes=once([*self._notes, *c.notes])) for c in self._calls.found]
         return Script(tuple(with_started(calls)), env, once(self._problems), self._documents)
-
-
-def _is_block(item: Item) -> bool:
-    return isinstance(item, Group) and item.opening == "{"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from app.importing.posix_tokens import Token
+from app.importing.posix_tokens import Piece, Token
 
 _CLOSING = {"(": ")", "{": "}", "@(": ")", "@{": "}"}
 _SEPARATORS = frozenset({"\n", ";", "|", "&&", "||"})
@@ -140,3 +140,14 @@ def written(items: Sequence[Item]) -> str:
         else:
             texts.append(item.operator or item.written)
     return " ".join(texts)
+
+
+def is_block(item: Item) -> bool:
+    """Whether an item is what stands in braces."""
+    return isinstance(item, Group) and item.opening == "{"
+
+
+def pieces_of(items: Sequence[Item]) -> Sequence[Piece]:
+    """Those of the one word that stands there; none where more does."""
+    only = items[0] if len(items) == 1 else None
+    return only.pieces if isinstance(only, Token) else ()

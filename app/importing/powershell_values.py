@@ -14,7 +14,7 @@ from app.importing.cmd_variables import worked_out
 from app.importing.name_sets import names
 from app.importing.open_values import Values
 from app.importing.posix_tokens import Piece, Token
-from app.importing.powershell_tree import Group, Item, bare, is_sign, parted
+from app.importing.powershell_tree import Group, Item, Statement, bare, is_sign, parted
 
 _TYPE = re.compile(r"\[[\w.\[\]]+\]$")
 _NUMBER = re.compile(r"(-?\d{1,15})(kb|mb|gb)?$", re.IGNORECASE)
@@ -58,6 +58,7 @@ class Expressions:
         lists: set[str],
         text_of: Callable[[Sequence[Piece]], str],
         is_open: Callable[[str], bool],
+        member_of: Callable[[Sequence[Piece]], Values | None],
     ) -> None:
         """Begin.
 
@@ -66,11 +67,13 @@ class Expressions:
             lists: Names of those that are lists.
             text_of: One word with its variables put in.
             is_open: Whether a condition decides what a variable is.
+            member_of: What a word asks of a hash table; None where it asks nothing of one.
         """
         self._values = values
         self._lists = lists
         self._text_of = text_of
         self._is_open = is_open
+        self._member_of = member_of
 
     # --- values -------------------------------------------------------------------------------
 
@@ -124,7 +127,7 @@ class Expressions:
         return None if first.operator else self._word(first)
 
     def _group(self, group: Group, depth: int) -> Value | None:
-        if group.opening not in {"(", "@("}:
+        if group.opening not in {"(", "@("} or any(map(_is_command, group.statements)):
             return None
         parts = [self.value(statement.items, depth + 1) for statement in group.statements]
         known = [part for part in parts if part is not None]
@@ -144,14 +147,13 @@ class Expressions:
 
     def _word(self, token: Token) -> Value | None:
         pieces = token.pieces
+        member = self._member_of(pieces)
+        if member is not None:
+            return Value(member, len(member) != 1)
         only = pieces[0] if len(pieces) == 1 else None
         if only and only.name and not only.operator and not only.is_quoted:
             return self._variable(only)
-        if any(piece.operator == "?" for piece in pieces if not piece.is_quoted):
-            return None
-        if not pieces[0].is_quoted and "]::" in pieces[0].text:
-            return None
-        if any(_is_member(*two) for two in pairwise(pieces)):
+        if _is_worked_out(pieces):
             return None
         parts = [piece for piece in pieces if piece.is_quoted or piece.text != "+"]
         text = self._text_of(parts)
@@ -229,6 +231,22 @@ class Expressions:
 
 
 _PATH_FLAGS = names("-path -childpath -additionalchildpath")
+
+
+def _is_command(statement: Statement) -> bool:
+    """Whether a statement calls something, as a word that begins one does."""
+    first = _whole(statement.items[0]) if statement.items else ""
+    is_listed = len(statement.items) > 1 and is_sign(statement.items[1], ",")
+    is_word = re.fullmatch(r"[A-Za-z][\w.-]*", first) is not None
+    return is_word and not is_listed and first.lower() != "join-path"
+
+
+def _is_worked_out(pieces: Sequence[Piece]) -> bool:
+    """Whether only PowerShell can tell what a word is."""
+    if any(piece.operator == "?" for piece in pieces if not piece.is_quoted):
+        return True
+    is_of_type = not pieces[0].is_quoted and "]::" in pieces[0].text
+    return is_of_type or any(_is_member(*two) for two in pairwise(pieces))
 
 
 def _is_member(before: Piece, piece: Piece) -> bool:

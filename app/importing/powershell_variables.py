@@ -15,6 +15,8 @@ from app.importing.windows_words import windows_words
 _LONGEST_CHARACTERS = 100_000
 _SHOWN_CHARACTERS = 80
 _MOST_HELD = 200
+_KEY = re.compile(r"\.(\w+)|\[\s*([^\[\]]{1,100}?)\s*\]")
+_KEYS = re.compile(r"(?:\.\w+|\[[^\[\]]{1,100}\]){1,8}")
 _FLAG_AND_MORE = re.compile(r"--?[A-Za-z][\w-]*\s")
 _SPLIT_LIST = (
     "shell_quoting: PowerShell makes several words of {word}; it is read as the one word that was "
@@ -47,7 +49,9 @@ class Variables:
         self.used: set[str] = set()
         self.loops: set[str] = set()
         self.open = OpenValues(self.values, self._written, lambda text: windows_words(text)[0])
-        self.expressions = Expressions(self.values, self.lists, self.text, self._is_open)
+        self.expressions = Expressions(
+            self.values, self.lists, self.text, self._is_open, self.member
+        )
         self._spelt: dict[str, str] = {}
         self._unresolved: list[str] = []
         # Of values, by how it was written: what a value lacks matters where it is used.
@@ -71,6 +75,11 @@ class Variables:
         else:
             self.lists.discard(piece.name)
 
+    def set_table(self, piece: Piece, said: dict[str, Values]) -> None:
+        """The variable that ``piece`` is is a hash table."""
+        self.set(piece, ())
+        self.tables[piece.name] = said
+
     def forget(self, piece: Piece) -> None:
         """Nobody knows the variable any more."""
         self.open.assigned(piece.name)
@@ -87,6 +96,30 @@ class Variables:
     def set_env(self, name: str, value: str) -> None:
         """A variable of the environment that is set by a cmdlet or a method."""
         self.set(Piece(f"$env:{name}", name=f"env:{name.lower()}"), (value,))
+
+    def member(self, pieces: Sequence[Piece]) -> Values | None:
+        """What ``$table.Name`` and ``$table[name]`` are; None where a word asks nothing of one."""
+        found = self.part_of_table(pieces)
+        return found.get("") if found is not None else None
+
+    def part_of_table(self, pieces: Sequence[Piece]) -> dict[str, Values] | None:
+        """The part of a hash table that a word asks for, by what is left of its keys."""
+        first = pieces[0] if pieces else None
+        if first is None or first.is_quoted or first.name not in self.tables:
+            return None
+        rest = "".join(
+            " ".join(self.values.get(piece.name, (piece.text,))) if piece.name else piece.text
+            for piece in pieces[1:]
+        )
+        if not _KEYS.fullmatch(rest):
+            return None
+        path = "".join(f".{name or key}" for name, key in _KEY.findall(rest)).lower()
+        table = {f".{key.lower()}": values for key, values in self.tables[first.name].items()}
+        return {
+            key[len(path) :].removeprefix("."): values
+            for key, values in table.items()
+            if key == path or key.startswith(f"{path}.")
+        }
 
     # --- putting in -----------------------------------------------------------------------------
 
@@ -110,11 +143,21 @@ class Variables:
             self._use(only)
             values = tuple(_told(only, value) for value in self.values[only.name])
             return list(values) if is_one_text else self._split_text(values)
+        part = self.part_of_table(pieces)
+        if part is not None:
+            return self._of_table(pieces, part)
         text = self.text(pieces)
         is_bare = all(not piece.name and not piece.is_quoted for piece in pieces)
         if is_bare and "," in text[1:-1]:
             self._unresolved.append(_SPLIT_LIST.format(word=text[:_SHOWN_CHARACTERS]))
         return [text]
+
+    def _of_table(self, pieces: Sequence[Piece], part: dict[str, Values]) -> list[str]:
+        if "" in part:
+            return list(part[""])
+        written = "".join(piece.text for piece in pieces)
+        self.tell_unknown(written, is_worked_out=False)
+        return [written]
 
     def _splat(self, piece: Piece) -> list[str]:
         if piece.name in self.tables:

@@ -247,3 +247,27 @@ def test_that_a_list_that_a_condition_fills_is_read_and_told() -> None:
     found = one("$a = @()\nif (Test-Path x) { $a = @('-fit', 'off') }\nllama-server -np 2 @a")
     assert found.words == ("-np", "2", "-fit", "off")
     assert codes(found) == {"conditional_words"}
+
+
+TABLES = """param([string]$Preset = 'coder')
+$presets = @{
+  coder = @{ Model = 'D:\\m\\a.gguf'; Ctx = 64KB; 'Kv' = 'q8_0' }
+  chat  = @{ Model = 'D:\\m\\b.gguf'; Ctx = 4096 }
+}
+$p = $presets[$Preset]
+llama-server -m $p.Model -c $p.Ctx -ctk $presets.coder.Kv -np $p.Slots
+"""
+
+
+def test_that_hash_tables_are_looked_into() -> None:
+    found = one(TABLES)
+    assert found.words == (
+        "-m", "D:\\m\\a.gguf", "-c", "65536", "-ctk", "q8_0", "-np", "$p.Slots",
+    )  # fmt: skip
+    assert codes(found) == {"unresolved_variable"}
+
+
+def test_that_what_a_cmdlet_gives_is_no_text() -> None:
+    found = one("$n = (Get-Count)\nllama-server -np $n -t (Get-Count)")
+    assert found.words == ("-np", "$n", "-t", "(Get-Count)")
+    assert codes(found) == {"unresolved_variable"}
