@@ -108,7 +108,7 @@ def notes_on(words: Sequence[str], shell: Shell) -> tuple[str, ...]:
     if shell is Shell.CMD and any("%" in word for word in words):
         notes.append(
             "A word holds a percent sign: the line is for the prompt; in a .bat file write each % "
-            "as %% and leave out the ^ behind it."
+            "as %% and leave the rest as it is."
         )
     if shell is Shell.CMD and any("!" in word for word in words):
         notes.append("A word holds “!”, which is text unless cmd was started with /v:on.")

@@ -152,6 +152,16 @@ def cmd_prompt(line: str) -> str:
         else:
             expanded += line[at]
             at += 1
+    return _without_carets(expanded)
+
+
+def cmd_batch(line: str) -> str:
+    """What a line of a .bat file hands to the program; %% is a percent sign there."""
+    assert "%" not in line.replace("%%", "")
+    return _without_carets(line.replace("%%", "%"))
+
+
+def _without_carets(expanded: str) -> str:
     text, is_quoted, at = "", False, 0
     while at < len(expanded):
         character = expanded[at]
@@ -161,10 +171,10 @@ def cmd_prompt(line: str) -> str:
         elif character == '"':
             is_quoted = not is_quoted
         elif character in "&|<>()" and not is_quoted:
-            raise AssertionError(f"cmd.exe acts on {character} in {line}")
+            raise AssertionError(f"cmd.exe acts on {character} in {expanded}")
         text += character
         at += 1
-    assert not is_quoted, f"an open quote in {line}"
+    assert not is_quoted, f"an open quote in {expanded}"
     return text
 
 
@@ -184,6 +194,20 @@ def test_that_cmd_takes_a_line_apart_again(words: list[str]) -> None:
 @example(AWKWARD)
 def test_that_cmd_takes_broken_lines_apart_again(words: list[str]) -> None:
     assert words_by_cmd(quote_lines([PROGRAM, *words], Shell.CMD)) == words
+
+
+@given(windows_words)
+@example(AWKWARD)
+@example(['%&x "y"', '%^"', "a%|b"])
+def test_that_a_line_for_the_prompt_needs_only_its_percent_signs_doubled_in_a_file(
+    words: list[str],
+) -> None:
+    line = quote([PROGRAM, *words], Shell.CMD)
+    program, _, rest = cmd_batch(line.replace("%", "%%")).partition(" ")
+    assert program == PROGRAM
+    assert command_line_to_argv(rest) == words
+    is_told = any("write each % as %%" in note for note in notes_on([PROGRAM, *words], Shell.CMD))
+    assert is_told == any("%" in word for word in words)
 
 
 def test_that_the_prompt_written_here_would_notice() -> None:
