@@ -68,6 +68,11 @@ class Grammar:
         self._line = ""
         self._at = 0
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the next line begins outside of every block."""
+        return not self._frames
+
     def read(self, line: str) -> Iterator[Event]:
         """The events of one line, lines that go on joined to it."""
         self._line, self._at = line, 0

@@ -20,6 +20,7 @@ from app.importing.call import (
     once,
 )
 from app.importing.cmd_grammar import Event, Grammar, What
+from app.importing.cmd_jumps import Jumps
 from app.importing.cmd_lines import Lines, lines_of
 from app.importing.cmd_variables import LEFT_OVER, answer, has_given, put_in, worked_out
 from app.importing.open_values import OpenValues
@@ -45,6 +46,7 @@ _SHELL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GOING = re.compile(r"(?:cd|chdir|pushd)(?:\s+/d)?\s+(.*)", re.IGNORECASE | re.DOTALL)
+_GOTO = re.compile(r"goto\s*:?\s*([A-Za-z_][\w.-]*)", re.IGNORECASE)
 _CALL = re.compile(r"call\s+", re.IGNORECASE)
 _CALLED = re.compile(r"\bcall\s+:([A-Za-z_][\w.-]*)", re.IGNORECASE)
 _LABEL = re.compile(r":([A-Za-z_][\w.-]*)(.*)", re.DOTALL)
@@ -94,6 +96,8 @@ class _Reading:
         self._names: dict[str, str] = {}
         self._values: dict[str, tuple[str, ...]] = {}
         self._open = OpenValues(self._values, self._written, lambda text: windows_words(text)[0])
+        self._jumps = Jumps(lines.labels, self._open)
+        self._at = 0
         self._used: set[str] = set()
         self._calls: list[Call] = []
         self._problems = lines.problems
@@ -115,6 +119,8 @@ class _Reading:
             if at in called:
                 at = called[at]
                 continue
+            self._jumps.begin_line(at, is_free=grammar.is_free)
+            self._at = at
             self._take_line(lines[at], grammar, 0)
             at += 1
         self._take(grammar.end(), 0)
@@ -192,12 +198,11 @@ class _Reading:
 
     def _command(self, written: str, depth: int) -> None:
         command = self._put_in(written)
-        shell = _SHELL.match(command)
         setx = _SETX.match(command)
         number = _SET_NUMBER.match(command)
         setting = _SET.match(command)
         going = _GOING.match(command)
-        call = _CALL.match(command)
+        jump = _GOTO.match(command)
         if setx:
             self._set_variable(setx.group(1), _unquoted(setx.group(2)))
         elif number:
@@ -206,13 +211,28 @@ class _Reading:
             self._set(setting.group(1))
         elif going:
             self._folder = going.group(1).strip().strip('"')
-        elif re.match(r"start\s", command, re.IGNORECASE) and depth < _DEEPEST:
+        elif jump and depth == 0:
+            self._jumps.jump(jump.group(1), self._at)
+        elif not self._starts(command, depth):
+            self._call_or_write(command)
+
+    def _starts(self, command: str, depth: int) -> bool:
+        """Whether a command starts another one, which is read then."""
+        shell, call = _SHELL.match(command), _CALL.match(command)
+        if depth >= _DEEPEST:
+            return False
+        if re.match(r"start\s", command, re.IGNORECASE):
             self._start(command, depth)
-        elif call and depth < _DEEPEST:
+        elif call:
             self._called(command[call.end() :].strip(), depth)
-        elif shell and depth < _DEEPEST:
+        elif shell:
             self._shell(shell.group(1).strip(), depth)
-        elif _MODEL_LINE.match(command):
+        else:
+            return False
+        return True
+
+    def _call_or_write(self, command: str) -> None:
+        if _MODEL_LINE.match(command):
             self._written_lines.append(command[5:])
         elif not _OWN.match(command):
             self._call(command)

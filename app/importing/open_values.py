@@ -89,6 +89,14 @@ class OpenValues:
             return
         self._open.append(_Condition(branches=[_Branch(holds)]))
 
+    @property
+    def holds(self) -> bool | None:
+        """Whether what is read now happens; None where the text does not say."""
+        branches = [condition.branches[-1].holds for condition in self._open]
+        if False in branches:
+            return False
+        return None if None in branches or self._too_deep else True
+
     def assigned(self, name: str) -> None:
         """The variable is about to be set."""
         if self._open:

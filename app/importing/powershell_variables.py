@@ -17,6 +17,8 @@ _SHOWN_CHARACTERS = 80
 _MOST_HELD = 200
 _KEY = re.compile(r"\.(\w+)|\[\s*([^\[\]]{1,100}?)\s*\]")
 _KEYS = re.compile(r"(?:\.\w+|\[[^\[\]]{1,100}\]){1,8}")
+_METHOD = re.compile(r"\.[A-Za-z]\w*$")
+_PLAIN_METHODS = (".split", ".trim", ".tostring")
 _FLAG_AND_MORE = re.compile(r"--?[A-Za-z][\w-]*\s")
 _SPLIT_LIST = (
     "shell_quoting: PowerShell makes several words of {word}; it is read as the one word that was "
@@ -146,11 +148,30 @@ class Variables:
         part = self.part_of_table(pieces)
         if part is not None:
             return self._of_table(pieces, part)
+        asked = self._of_method(pieces)
+        if asked is not None:
+            return asked
         text = self.text(pieces)
         is_bare = all(not piece.name and not piece.is_quoted for piece in pieces)
         if is_bare and "," in text[1:-1]:
             self._unresolved.append(_SPLIT_LIST.format(word=text[:_SHOWN_CHARACTERS]))
         return [text]
+
+    def _of_method(self, pieces: Sequence[Piece]) -> list[str] | None:
+        """What ``$text.Split(' ')`` gives; as it was written for methods that only it knows."""
+        if len(pieces) < 3 or not pieces[0].name or not _METHOD.match(pieces[1].text):
+            return None
+        if pieces[0].is_quoted or pieces[1].is_quoted or not pieces[2].text.startswith("("):
+            return None
+        values = self.values.get(pieces[0].name)
+        name = pieces[1].text.lower()
+        if values is not None and name in _PLAIN_METHODS and len(pieces) == 3:
+            self._use(pieces[0])
+            text = " ".join(_told(pieces[0], value) for value in values)
+            return windows_words(text)[0] if name == ".split" else [text.strip()]
+        written = "".join(piece.text for piece in pieces)
+        self.tell_unknown(written, is_worked_out=True)
+        return [written]
 
     def _of_table(self, pieces: Sequence[Piece], part: dict[str, Values]) -> list[str]:
         if "" in part:

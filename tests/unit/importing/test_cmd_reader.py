@@ -244,3 +244,44 @@ def test_that_an_open_variable_of_the_environment_is_told_and_not_set() -> None:
     found = one("if exist a set CUDA_VISIBLE_DEVICES=1\nllama-server -np 2")
     assert not found.env
     assert any("CUDA_VISIBLE_DEVICES% is “1” or not set" in each for each in found.problems)
+
+
+MENU_OF_JUMPS = """@echo off
+set /p N=1 or 2
+if "%N%"=="1" goto one
+if "%N%"=="2" goto two
+:one
+set C=4096
+goto run
+:two
+set C=65536
+:run
+llama-server -c %C% -np 2
+"""
+
+
+def test_that_a_menu_leaves_open_what_it_chooses() -> None:
+    found = one(MENU_OF_JUMPS)
+    assert found.words == ("-c", "%C%", "-np", "2")
+    assert any("“4096” or “65536”" in each for each in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("@echo off\nset C=1\ngoto run\nset C=2\n:run\nllama-server -c %C%", ("-c", "1")),
+        ('@echo off\nset C=1\nif "%1"=="" goto r\nset C=2\n:r\nllama-server -c %C%', ("-c", "1")),
+        ("@echo off\n:a\nset C=1\nif exist x goto a\nset C=2\nllama-server -c %C%", ("-c", "2")),
+        ("@echo off\nset C=1\nif 1==2 goto run\nset C=2\n:run\nllama-server -c %C%", ("-c", "2")),
+    ],
+)  # fmt: skip
+def test_that_jumps_that_are_certain_decide(text: str, words: tuple[str, ...]) -> None:
+    assert one(text).words == words
+
+
+def test_that_jumps_out_of_blocks_are_followed() -> None:
+    found = one(
+        "@echo off\nif exist a (\n  set D=a\n  goto found\n)\nset D=b\n:found\nllama-server -m %D%"
+    )
+    assert found.words == ("-m", "%D%")
+    assert any("“a” or “b”" in each or "“b” or “a”" in each for each in found.problems)

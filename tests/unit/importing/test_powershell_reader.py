@@ -271,3 +271,9 @@ def test_that_what_a_cmdlet_gives_is_no_text() -> None:
     found = one("$n = (Get-Count)\nllama-server -np $n -t (Get-Count)")
     assert found.words == ("-np", "$n", "-t", "(Get-Count)")
     assert codes(found) == {"unresolved_variable"}
+
+
+def test_that_a_text_that_is_split_is_its_words() -> None:
+    found = one('$a = "-ngl 99 -np 2"\nllama-server $a.Split(" ") -fit off -t $a.Substring(1)')
+    assert found.words == ("-ngl", "99", "-np", "2", "-fit", "off", "-t", "$a.Substring(1)")
+    assert found.problems == ("unresolved_variable: $a.Substring(1) is worked out by PowerShell",)
