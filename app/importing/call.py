@@ -50,10 +50,12 @@ class Document:
     Attributes:
         name: The file it is for; empty where none is named.
         text: It.
+        lacking: ``code: sentence`` by what the shell alone can put into it.
     """
 
     name: str
     text: str
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

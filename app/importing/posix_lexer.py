@@ -34,7 +34,7 @@ _LATE = re.compile(r"\\[^\S\n]+(?:#[^\n]*)?\n")
 _OPERATOR = re.compile(r"&&|\|\||;;|&>>|&>|<<<|<<-|<<|>>|<&|>&|<>|>\||\|&|[;&|<>()]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z_][\w .:/|-]{0,60}>(?=[\s\"'./:]|$)")
 _BRACKETED = re.compile(r"\([^\s()'\"]*\)")
-_HERE_NAME = re.compile(r"[^\S\n]*(['\"]?)\\?([\w.-]+)\1")
+_HERE_NAME = re.compile(r"[^\S\n]*((['\"]?)\\?)([\w.-]+)\2")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 _PARAMETER = re.compile(
     r"(?:\[[@*]\])?:[0-9]{1,4}(?::[0-9]{1,4})?$|\[[^\]\n]{1,60}\]$"
@@ -175,7 +175,8 @@ class _Lexer:
         name = _HERE_NAME.match(self.text, self.at) if operator in {"<<", "<<-"} else None
         if name:
             self.at = name.end()
-            self._waiting.append((token, name.group(2)))
+            token.is_raw = bool(name.group(1))
+            self._waiting.append((token, name.group(3)))
 
     def _may_hold_brackets(self) -> bool:
         """Whether a word stands here that no array, no function and no subshell begins with."""

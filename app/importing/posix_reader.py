@@ -20,16 +20,22 @@ from app.importing.call import (
 from app.importing.name_sets import names
 from app.importing.openrc_service import service_of
 from app.importing.posix_branches import Branches
-from app.importing.posix_dashes import is_flag, straight
+from app.importing.posix_dashes import is_flag, looked_up, straight
 from app.importing.posix_functions import Functions
-from app.importing.posix_lexer import tokens_of
+from app.importing.posix_lexer import pieces_of, tokens_of
 from app.importing.posix_loops import Loop, parts_of
-from app.importing.posix_simples import Simple, bare, simples, without_functions
+from app.importing.posix_simples import (
+    ASSIGNMENT,
+    Simple,
+    bare,
+    is_assignment,
+    simples,
+    without_functions,
+)
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import GIVEN, Variables
 
 _PUT_IN = re.compile(r"\$\{?(\w+)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 # Words of the shell's own grammar, which stand before a command.
 _KEYWORDS = names("if then else elif fi while until do done ! { } time case esac in function")
 _DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local", "setenv", "set"})
@@ -45,10 +51,6 @@ _MOST_HELD = 200
 # More servers than anybody starts in a row; a loop of more goes round once.
 _MOST_ROUNDS = 12
 _MOST_ALL_ROUNDS = 60
-_GLOB = re.compile(r"[*?]")
-_LOOKED_UP = (
-    "unresolved_variable: {word} stands for the files that the shell finds by it; write the name"
-)
 
 
 def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
@@ -123,7 +125,7 @@ class _Reading:
             yield before
 
     def _belongs(self, before: Simple, simple: Simple) -> bool:
-        if before.ends != "\n" or not simple.words or _is_assignment(before):
+        if before.ends != "\n" or not simple.words or is_assignment(before):
             return False
         begins = is_flag(simple.words[0])
         if begins and not is_flag(before.words[0] if before.words else []):
@@ -145,7 +147,7 @@ class _Reading:
         first = 0
         scalars = self._variables.scalars
         before: dict[str, str | None] = {}
-        while first < len(words) and (match := _ASSIGNMENT.match(bare(words[first]))):
+        while first < len(words) and (match := ASSIGNMENT.match(bare(words[first]))):
             before.setdefault(match.group(1), scalars.get(match.group(1)))
             self._assign(words[first], self._array_of(simple, words[first]), env)
             # Each may use the one before.
@@ -246,7 +248,7 @@ class _Reading:
         self, pieces: list[Piece], array: list[list[Piece]] | None, env: dict[str, str]
     ) -> str:
         """One ``NAME=value``; the name."""
-        match = _ASSIGNMENT.match(pieces[0].text)
+        match = ASSIGNMENT.match(pieces[0].text)
         if match is None:
             return ""
         name, adds = match.group(1), bool(match.group(2))
@@ -286,7 +288,7 @@ class _Reading:
         is_exported = command == "export" or any("x" in flag for flag in flags)
         env: dict[str, str] = {}
         for word in words:
-            if _ASSIGNMENT.match(bare(word)):
+            if ASSIGNMENT.match(bare(word)):
                 name = self._assign(word, self._array_of(simple, word), env)
             else:
                 name = bare(word)
@@ -329,7 +331,7 @@ class _Reading:
                 made = [straight(each, self._problems) for each in made]
             words += made
             self._say_home(word, made)
-            self._say_glob(word)
+            self._variables.problems |= looked_up(word)
         if not words or len(self._calls) >= MOST_CALLS:
             return
         used = set(self._variables.used)
@@ -350,24 +352,19 @@ class _Reading:
                 said = _HOME.format(word=word[:_SHOWN_CHARACTERS])
                 self._variables.problems[said] = said
 
-    def _say_glob(self, pieces: list[Piece]) -> None:
-        """A file whose name the shell looks up by a pattern."""
-        is_pattern = any(
-            _GLOB.search(piece.text) and not (piece.is_quoted or piece.name) for piece in pieces
-        )
-        word = "".join(piece.text for piece in pieces)
-        if is_pattern and is_relative_file(f"./{word.lstrip('/~$')}"):
-            said = _LOOKED_UP.format(word=word[:_SHOWN_CHARACTERS])
-            self._variables.problems[said] = said
-
     def _take_documents(self, simple: Simple) -> None:
-        for number, body in enumerate(simple.documents):
+        for number, token in enumerate(simple.documents):
             name = ""
             if number < len(simple.targets):
                 name = self._variables.text(simple.targets[number])
             elif len(simple.words) > 1 and bare(simple.words[0]) in {"tee", "sudo"}:
                 name = self._variables.text(simple.words[-1])
-            self._documents.append(Document(name, body))
+            body, lacking = token.body, dict[str, str]()
+            if not token.is_raw:
+                held, self._variables.problems = self._variables.problems, {}
+                body = self._variables.text(pieces_of(body))
+                lacking, self._variables.problems = self._variables.problems, held
+            self._documents.append(Document(name, body, lacking))
 
     def script(self) -> Script:
         """All that was read."""
@@ -389,9 +386,3 @@ class _Reading:
         if not self._calls:
             problems += self._of_values(env.values())
         return Script(tuple(self._calls), env, once(problems), tuple(self._documents))
-
-
-def _is_assignment(simple: Simple) -> bool:
-    return bool(simple.words) and all(
-        _ASSIGNMENT.match(bare(word)) is not None for word in simple.words
-    )

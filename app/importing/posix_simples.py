@@ -5,12 +5,15 @@ Knows the shell's grammar; must not know what a command means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.importing.posix_loops import Cases
 from app.importing.posix_tokens import Piece, Token
 
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+"""``NAME=`` and ``NAME+=``."""
 _SEPARATORS = frozenset({"\n", ";", ";;", "&&", "||", "|", "|&", "&", "(", ")"})
 # Behind these a command begins too.
 _BEFORE_COMMAND = frozenset({"then", "else", "elif", "do", "{", "!", "time", "if", "while"})
@@ -33,7 +36,7 @@ class Simple:
     words: list[list[Piece]] = field(default_factory=list)
     arrays: dict[int, list[list[Piece]]] = field(default_factory=dict)
     targets: list[list[Piece]] = field(default_factory=list)
-    documents: list[str] = field(default_factory=list)
+    documents: list[Token] = field(default_factory=list)
     ends: str = "\n"
     is_one_flag: bool = False
 
@@ -71,7 +74,7 @@ def _all_simples(tokens: Sequence[Token]) -> Iterator[Simple]:
             yield simple
             simple = Simple()
         elif token.operator in {"<<", "<<-"}:
-            simple.documents.append(token.body)
+            simple.documents.append(token)
         elif number < len(tokens) and not tokens[number].operator:
             simple.targets.append(tokens[number].pieces)
             number += 1
@@ -102,6 +105,13 @@ def _take_array(tokens: Sequence[Token], number: int, simple: Simple) -> int:
         number += 1
     simple.arrays[len(simple.words) - 1] = words
     return number + 1
+
+
+def is_assignment(simple: Simple) -> bool:
+    """Whether a command only sets variables."""
+    return bool(simple.words) and all(
+        ASSIGNMENT.match(bare(word)) is not None for word in simple.words
+    )
 
 
 # --- functions ------------------------------------------------------------------------------

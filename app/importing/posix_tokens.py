@@ -56,11 +56,13 @@ class Token:
         pieces: Of a word.
         operator: Of an operator; a line feed is one.
         body: Of a here-document.
+        is_raw: Whether the shell puts nothing into the here-document.
     """
 
     pieces: list[Piece] = field(default_factory=list)
     operator: str = ""
     body: str = ""
+    is_raw: bool = False
 
     @property
     def written(self) -> str:

@@ -167,6 +167,9 @@ class Variables:
             self._use(piece.name)
         if piece.operator in {":-", ":=", "-", "="}:
             is_set = known is not None and (known or not piece.operator.startswith(":"))
+            is_open = piece.name.isdigit() and self.given is None and not piece.operand
+            if is_open:
+                return self._unresolved(Piece(f"${piece.name}", name=piece.name))
             return known or "" if is_set else self._default(piece, depth)
         if piece.operator in {":+", "+"}:
             is_set = known is not None and (known or piece.operator == "+")

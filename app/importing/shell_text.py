@@ -60,11 +60,13 @@ _MAY_CALL = re.compile(
 _MORE_SCRIPT = re.compile(
     r"\s*(?:sudo|nohup|disown|htop|nvidia-smi|rocm-smi|conda|mamba|srun|sbatch|module[ \t]+load|"
     r"local|declare|typeset|readonly|unset|setopt|nvitop|pkill|killall|numactl|taskset|systemd-run|"
-    r"log_\w+|pct|lxc|incus|distrobox|toolbox|kubectl|apptainer|singularity|runuser|firejail|"
+    r"log_\w+|adb|pct|lxc|incus|distrobox|toolbox|kubectl|apptainer|singularity|runuser|firejail|"
     r"start-stop-daemon|su-exec|gosu|tini|mise|direnv|pm2|stdbuf|setsid|unbuffer|winpty|ionice|"
     r"chrt|caffeinate|gdb|strace|nsys|mpirun|uvx|pipx|poetry|chpst|command_args|command)(?:[\s=]|$)"
 )
 _FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([\w.-]{1,60})[ \t]*\(\)", re.MULTILINE)
+# No sentence is a line of one of these words alone.
+_BLOCK_ENDS = re.compile(r"^[ \t]*(?:fi|done|esac)[ \t]*(?:$|[;&|#])", re.MULTILINE)
 _CASES = re.compile(r"^[ \t]*case[ \t].{1,80}[ \t]in\b", re.MULTILINE)
 _CASE = re.compile(r"[ \t]*\(?[\w*?.|\"'/ \[\]-]{1,80}\)(?:\s|$)")
 _SPAN = re.compile(r"`([^`\n]+)`")
@@ -130,6 +132,8 @@ def _without_prompts(lines: Sequence[str]) -> tuple[list[str], str, list[str]]:
         document = begun.group(1) if begun else ""
         prompt, kind = _prompt(line)
         second = _SECOND_PROMPT.match(line) if is_open else None
+        if second and not prompts and not _FLAG.match(line[second.end() :]):
+            second = None  # where the output goes, in a line of its own
         if prompt:
             prompts.append(prompt.strip())
             shell = shell or kind
@@ -174,7 +178,7 @@ def _prompt(line: str) -> tuple[str, str]:
 def _has_sentences(lines: Sequence[str]) -> bool:
     """Whether there are lines that no script has."""
     text = "\n".join(lines)
-    if text.lstrip().startswith("#!"):
+    if text.lstrip().startswith("#!") or _BLOCK_ENDS.search(text):
         return False
     functions = frozenset(_FUNCTION.findall(text))
     has_cases = _CASES.search(text) is not None

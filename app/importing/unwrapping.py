@@ -28,7 +28,7 @@ _POSIX_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
 _POWERSHELLS = frozenset({"powershell", "pwsh"})
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$|py$")
 # These start another command that is one word of theirs, or all words behind some place.
-_STARTING_TEXTS = frozenset({"ssh", "su", "tmux", "screen", "stuff", "eval"})
+_STARTING_TEXTS = frozenset({"ssh", "su", "tmux", "screen", "stuff", "eval", "adb"})
 _PYTHON_VALUED = frozenset({"-W", "-X"})
 _MORE_VARIABLES = "KCPP_ARGS"
 

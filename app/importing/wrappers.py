@@ -179,7 +179,9 @@ def inner(words: Sequence[str]) -> Inner | None:
     """What the first word starts, where it is a program that starts another; else None."""
     name = base_name(words[0]).lower() if words else ""
     wrapper = _WRAPPERS.get(name)
-    if wrapper is None:
+    # Whether there is such a program is only asked by it.
+    is_question = name == "command" and words[1:2] and words[1] in ("-v", "-V")
+    if wrapper is None or is_question:
         return None
     at = _behind_own_words(words, wrapper)
     if at is None or at >= len(words):

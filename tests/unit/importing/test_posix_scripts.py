@@ -219,3 +219,50 @@ def test_that_words_that_a_condition_adds_to_what_is_given_are_told() -> None:
     found = one('set -- -m a\n[ -n "$G" ] && set -- "$@" -ngl 99\nllama-server "$@"')
     assert found.words == ("-m", "a")
     assert any("whether $@ has “-ngl 99”" in problem for problem in found.problems)
+
+
+# --- files in a script ----------------------------------------------------------------------------
+
+_UNIT = (
+    "M=/m\ncat > x.service <<{}\n[Service]\nExecStart=/bin/llama-server {}\n"
+    "  -m $M/a.gguf -t $(nproc) --alias \\$M \"q\"\nEOF\n"
+)  # fmt: skip
+
+
+def test_that_a_shell_puts_its_variables_into_a_file() -> None:
+    found = one(_UNIT.format("EOF", "\\\\"))
+    assert found.words == ("-m", "/m/a.gguf", "-t", "$(nproc)", "--alias", "$M", "q")
+    assert any("$(nproc) is what a command prints" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("name", ["'EOF'", '"EOF"', "\\EOF"])
+def test_that_a_shell_leaves_a_file_with_a_quoted_end_as_it_is(name: str) -> None:
+    found = one(_UNIT.format(name, "\\"))
+    assert found.words[:2] == ("-m", "$M/a.gguf")
+
+
+def test_that_output_in_a_line_of_its_own_is_no_prompt() -> None:
+    found = one("nohup llama-server \\\n  -m a \\\n  > x.log 2>&1 &\necho $!")
+    assert (found.words, found.problems) == (("-m", "a"), ())
+    assert one("llama-server \\\n> -m a \\\n> -c 1").words == ("-m", "a", "-c", "1")
+
+
+def test_that_asking_for_a_program_starts_none() -> None:
+    found = one("if ! command -v llama-server >/dev/null; then\n  exit 1\nfi\nllama-server -m a")
+    assert found.words == ("-m", "a")
+
+
+def test_that_a_script_without_its_first_line_is_one() -> None:
+    body = "  say Starting it now\n  llama-server -m $M\n  if x; then\n    y\n  fi\n"
+    found = one(f"f() {{\n{body}}}\nM=a\nf\n")
+    assert found.words == ("-m", "a")
+
+
+def test_that_a_default_of_nothing_is_what_the_script_is_given() -> None:
+    found = one('M="${1:-}"\nshift || true\nllama-server -m "$M"')
+    assert (found.words, codes(found)) == (("-m", "$1"), {"unresolved_variable"})
+
+
+def test_that_a_shell_of_a_phone_is_read() -> None:
+    found = one('D=/t\nadb shell "cd $D && A=. nohup ./llama-server \\\n  -m a \\\n  > /x 2>&1 &"')
+    assert found.words == ("-m", "a")
