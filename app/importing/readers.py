@@ -65,6 +65,7 @@ _FILES: dict[Kind, Callable[[str], tuple[Invocation, ...]]] = {
     Kind.ENV: read_env,
     Kind.PYTHON: read_python,
 }
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"\\]?[A-Za-z_]\w*")
 # Files that are told by a mark in them, whatever their name.
 _MARKED: tuple[tuple[Callable[[str], bool], Callable[[str], tuple[Invocation, ...]]], ...] = (
     (is_plist, read_plist),
@@ -119,7 +120,8 @@ def _with(invocation: Invocation, problems: Iterable[str], notes: Iterable[str])
 
 def _read_block(block: Block, depth: int) -> list[Invocation]:
     """One block, by the reader of its kind; as a text for a shell where that finds nothing."""
-    for is_marked, read_marked in _MARKED:
+    has_files = _HERE_DOCUMENT.search(block.text) is not None
+    for is_marked, read_marked in () if has_files else _MARKED:
         marked = list(read_marked(block.text)) if is_marked(block.text) else []
         if marked:
             return marked
@@ -194,10 +196,18 @@ def _read_document(document: Document, depth: int) -> list[Invocation]:
     if not document.text.strip():
         return []
     try:
-        return _read_block(Block(document.text, document.name), depth)
+        found = _read_block(Block(document.text, document.name), depth)
     except TextError:
         # A here-document may be any text; what is no settings is no fault of this one.
         return []
+    return [_with(each, _lacking(document, each), ()) for each in found]
+
+
+def _lacking(document: Document, invocation: Invocation) -> list[str]:
+    """What the shell alone can put into the words and variables of a call in a file."""
+    texts = [*invocation.words, *invocation.env.values()]
+    whole = "\0".join(texts) if document.lacking else ""
+    return [problem for about, problem in document.lacking.items() if about in whole]
 
 
 def _chosen(found: list[Invocation]) -> tuple[Invocation, ...]:
@@ -263,6 +273,6 @@ _TOOLS = names(
     "cd git cmake make ninja pip pip3 apt apt-get brew dnf yum pacman echo printf curl wget tar "
     "unzip mkdir cp mv rm ls chmod chown ln cat tee grep sed awk tail head kill pkill sleep "
     "systemctl journalctl source . test [ ulimit huggingface-cli hf docker podman docker-compose "
-    "kubectl npm node nvidia-smi rocm-smi watch which export unset set read trap exit return wait "
-    "shift"
+    "kubectl npm node nvidia-smi rocm-smi watch which command type export unset set read trap "
+    "exit return wait shift"
 )
