@@ -153,7 +153,7 @@ def _joined_behind(words: Sequence[str], flag: re.Pattern[str]) -> str | None:
 
 def _last_text(words: Sequence[str]) -> str | None:
     """The last word that is a whole command, or the last words where they are one."""
-    for word in reversed(words[1:]):
+    for word in reversed(words):
         parts = word.split()
         if len(parts) > 1 and any(map(family, parts)):
             # As keys that are sent to a terminal, it ends in that of the line's end.

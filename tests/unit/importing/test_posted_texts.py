@@ -153,6 +153,7 @@ def test_that_more_that_starts_programs_is_taken_off(before: str) -> None:
         "tmux send-keys -t x 'llama-server -m a.gguf' C-m",
         "screen -S x -X stuff 'llama-server -m a.gguf\\n'",
         "screen -dmS llama bash -c 'llama-server -m a.gguf; exec bash'",
+        '"llama-server -m a.gguf"',
     ],
 )
 def test_that_what_is_typed_into_a_terminal_is_read(text: str) -> None:
