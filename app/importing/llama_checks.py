@@ -29,6 +29,7 @@ _RECENT = (
     "--cache-ram", "--ctx-checkpoints", "--models-dir", "--models-preset",
 )  # fmt: skip
 _LIKE_A_FILE = re.compile(r"\.[A-Za-z]\w{0,7}$")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(?::[\w.-]+)?")
 _EVERYWHERE = ("0.0.0.0", "::", "*")
 _THINKING = "enable_thinking"
 
@@ -56,6 +57,13 @@ def _model(gathering: LlamaGathering) -> None:
     if names_model(gathering) or gathering.has_problem("no_model"):
         return
     invocation = gathering.invocation
+    if invocation.kind == "preset" and _REPOSITORY.fullmatch(invocation.title):
+        gathering.derive("hf_repo", invocation.title)
+        gathering.note(
+            "The section is called like a repository: llama-server takes it for that model in its "
+            "cache."
+        )
+        return
     is_part = not invocation.program or gathering.has_problem("log_paste")
     if gathering.has_problem("fragment"):
         return

@@ -546,3 +546,12 @@ def test_that_a_key_of_a_preset_that_stands_twice_is_told() -> None:
     found = understand(Invocation("preset", "", values={"m": ("/a.gguf", "/b.gguf")}))
     assert found.settings["model_path"] == "/b.gguf"
     assert "duplicate_option" in codes(found)
+
+
+def test_that_a_section_called_like_a_repository_names_its_model() -> None:
+    found = understand(Invocation("preset", "", values={"c": ("8192",)}, title="a/b-GGUF:Q4_K_M"))
+    assert found.settings["hf_repo"] == "a/b-GGUF:Q4_K_M"
+    assert "hf_repo" in found.derived
+    assert "no_model" not in codes(found)
+    other = understand(Invocation("preset", "", values={"c": ("8192",)}, title="mine"))
+    assert "no_model" in codes(other)
