@@ -139,7 +139,7 @@ class Branches:
     def loop(self, name: str, values: list[str]) -> None:
         """A variable that a loop sets to each of ``values`` in turn."""
         self.assigned([name])
-        if len(values) == 1:
+        if len(values) == 1 and not {"*", "?"} & set(values[0]):
             self._set(name, values[0])
         else:
             self._tell_open(name, list(values), "the loop sets it to each of them")

@@ -117,6 +117,12 @@ def test_that_a_loop_over_what_is_not_known_is_read_once_and_told() -> None:
     assert any("the loop sets it" in problem for problem in found.problems)
 
 
+def test_that_a_loop_over_files_is_read_once_and_told() -> None:
+    found = one('for f in /m/*.gguf; do\n  llama-server -m "$f"\ndone')
+    assert found.words == ("-m", "${f}")
+    assert any("“/m/*.gguf”" in problem for problem in found.problems)
+
+
 def test_that_loops_in_loops_end() -> None:
     text = "llama-server -m a"
     for name in "abcdef":
