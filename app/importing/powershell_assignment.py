@@ -15,6 +15,12 @@ from app.importing.powershell_values import Expressions
 _TYPE = re.compile(r"\[[\w.\[\]]+\]$")
 
 
+def without_type(pieces: Sequence[Piece]) -> list[Piece]:
+    """A word without the type before it: ``$x`` of ``[string]$x``."""
+    is_typed = len(pieces) > 1 and not pieces[0].name and _TYPE.match(pieces[0].text) is not None
+    return list(pieces[1:] if is_typed else pieces)
+
+
 def ternary(items: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]] | None:
     """The question and both answers of ``a ? b : c``."""
     signs = [bare(item) if isinstance(item, Token) else "" for item in items]
@@ -31,9 +37,7 @@ def assigned(items: Sequence[Item]) -> tuple[Piece, bool, list[Item]] | None:
     first = items[0] if items else None
     if not isinstance(first, Token):
         return None
-    pieces = list(first.pieces)
-    if len(pieces) > 1 and not pieces[0].name and _TYPE.match(pieces[0].text):
-        pieces = pieces[1:]
+    pieces = without_type(first.pieces)
     if not pieces or not pieces[0].name or pieces[0].is_quoted or pieces[0].operator:
         return None
     rest = list(items[1:])

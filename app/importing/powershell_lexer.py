@@ -217,7 +217,10 @@ class _Lexer:
         is_named = before is not None and before.bare.lower() in {"function", "filter"}
         only = self._pieces[0] if len(self._pieces) == 1 else None
         is_plain = only is not None and not only.name and not only.is_quoted
-        return is_named or (is_plain and only is not None and only.text.lower() in _BEFORE_BRACKETS)
+        if only is None or not is_plain:
+            return is_named
+        is_type = _TYPE.fullmatch(only.text) is not None
+        return is_named or is_type or only.text.lower() in _BEFORE_BRACKETS
 
     def _in_word_sign(self, character: str) -> None:
         """A comma parts the words of a list; inside of a plain word it is kept for the reader."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 from app.importing.call import MOST_CALLS, Document, Script, kept_env, once
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Piece, Token
-from app.importing.powershell_assignment import assigned, member, table, ternary
+from app.importing.powershell_assignment import assigned, member, table, ternary, without_type
 from app.importing.powershell_calls import Calls, bound, item_set, meant, model_files, started
 from app.importing.powershell_functions import Function, function_of, param_block, parameters_of
 from app.importing.powershell_lexer import tokens_of
@@ -351,7 +351,7 @@ class _Reading:
 
     def _is_addition(self, first: Token) -> bool:
         """``$list.Add('…')``, which adds to a list that the text began."""
-        pieces = first.pieces
+        pieces = without_type(first.pieces)
         if len(pieces) < 3 or not pieces[0].name or not _ADDED.match(pieces[1].text):
             return False
         inside = statements_of(tokens_of(pieces[2].text)[0])

@@ -30,6 +30,7 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
     "-le": lambda left, right: left <= right,
 }
 _EQUAL = {"-eq": True, "-ceq": True, "-ieq": True, "-ne": False, "-cne": False, "-ine": False}
+_QUESTIONS = (*_EQUAL, *_COMPARED, "??")
 _FIELD = re.compile(r"\{(\d{1,2})(?::[^{}]{0,20})?\}")
 _BLANKS = frozenset({"", " ", r"\s+", r"\s", r"\s*"})
 _DEEPEST = 30
@@ -86,9 +87,8 @@ class Expressions:
         if unary == "-join":
             joined = self.value(items[1:], depth + 1)
             return None if joined is None else Value(("".join(joined.words),))
-        if _places(items, (*_EQUAL, *_COMPARED)) or unary in {"-not", "!"}:
-            holds = self.verdict(items, depth + 1)
-            return None if holds is None else Value((str(holds),))
+        if unary in {"-not", "!"} or _places(items, _QUESTIONS):
+            return self._of_question(items, depth)
         for signs in _LOWEST:
             places = _places(items, signs)
             if places:
@@ -96,6 +96,16 @@ class Expressions:
         if any(is_sign(item, ",") for item in items):
             return self._listed(list(parted(items)), depth)
         return self._one(items, depth)
+
+    def _of_question(self, items: Sequence[Item], depth: int) -> Value | None:
+        """What a comparison is, and ``a ?? b``, which is b where nobody set a."""
+        places = _places(items, ("??",))
+        if places:
+            left = self._side(items[: places[0]], depth)
+            kept = items[places[0] + 1 :] if left == "" else items[: places[0]]
+            return self.value(kept, depth + 1)
+        holds = self.verdict(items, depth + 1)
+        return None if holds is None else Value((str(holds),))
 
     def _folded(self, items: Sequence[Item], places: list[int], depth: int) -> Value | None:
         """What stands between signs of one kind, put together from the left."""
@@ -216,6 +226,8 @@ class Expressions:
         """A side of a comparison as text; None where it is not known."""
         only = items[0] if len(items) == 1 else None
         named = [p for p in only.pieces if p.name] if isinstance(only, Token) else []
+        if _asks_count(named, only):
+            return "0"
         for piece in named:
             is_known = piece.name in self._values and not self._is_open(piece.name)
             is_known |= piece.name in _CONSTANTS or piece.name.startswith("env:")
@@ -239,6 +251,12 @@ def _is_command(statement: Statement) -> bool:
     is_listed = len(statement.items) > 1 and is_sign(statement.items[1], ",")
     is_word = re.fullmatch(r"[A-Za-z][\w.-]*", first) is not None
     return is_word and not is_listed and first.lower() != "join-path"
+
+
+def _asks_count(named: Sequence[Piece], item: Item | None) -> bool:
+    """Whether a word is ``$args.Count``: what a script is called with is nothing here."""
+    is_args = len(named) == 1 and named[0].name == "args" and isinstance(item, Token)
+    return is_args and isinstance(item, Token) and item.written.lower() == "$args.count"
 
 
 def _is_worked_out(pieces: Sequence[Piece]) -> bool:

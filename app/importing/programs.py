@@ -22,7 +22,7 @@ _FAMILIES = (
         re.compile(r"llama-(?!stack|index|factory|recipes|quantize|gguf|swap|\d)[a-z0-9]"),
     ),
     ("llama.cpp", re.compile(r"(?:llama|ollama_llama_server|llama_server|server|main)$")),
-    ("ollama", re.compile(r"ollama$")),
+    ("ollama", re.compile(r"ollama(?: app)?$")),
     ("vllm", re.compile(r"vllm$|vllm\.entrypoints\.")),
     ("sglang", re.compile(r"sglang$|sglang\.(?:launch_server|srt)|sglang_router\.launch_server")),
     ("koboldcpp", re.compile(r"kobold_?cpp")),

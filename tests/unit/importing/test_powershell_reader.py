@@ -277,3 +277,18 @@ def test_that_a_text_that_is_split_is_its_words() -> None:
     found = one('$a = "-ngl 99 -np 2"\nllama-server $a.Split(" ") -fit off -t $a.Substring(1)')
     assert found.words == ("-ngl", "99", "-np", "2", "-fit", "off", "-t", "$a.Substring(1)")
     assert found.problems == ("unresolved_variable: $a.Substring(1) is worked out by PowerShell",)
+
+
+def test_that_a_script_is_called_with_nothing() -> None:
+    found = one(
+        "if ($args.Count -gt 0) { $m = $args[0] } else { $m = 'a.gguf' }\n"
+        "$c = [int]($env:CTX ?? 8192)\nllama-server -m $m -c $c"
+    )
+    assert found.words == ("-m", "a.gguf", "-c", "8192")
+
+
+def test_that_words_that_are_added_with_a_type_before_are_kept() -> None:
+    found = one(
+        "$a = [System.Collections.ArrayList]@('-np', 2)\n[void]$a.Add('-cmoe')\nllama-server @a"
+    )
+    assert found.words == ("-np", "2", "-cmoe")
