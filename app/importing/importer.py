@@ -33,8 +33,10 @@ from app.importing.dialect_choice import (
 )
 from app.importing.found import Found
 from app.importing.found_settings import Usable, settings_for
+from app.importing.idle_variables import without_idle_variables
 from app.importing.invocation import Invocation
 from app.importing.launcher_words import JAN, WEBUI
+from app.importing.look_alikes import look_alikes
 from app.importing.named_variables import named_variables
 from app.importing.other_engines import KNOWN, other_engine
 from app.importing.readers import read
@@ -75,7 +77,9 @@ def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
         TextError: If nothing of the kind is in it; a sentence for the person.
     """
     calls = _calls(text, hint)
-    found = [_DIALECTS[engine_of(call)](call) for call in calls[:MOST_CALLS]]
+    found = [
+        _DIALECTS[engine_of(call)](without_idle_variables(call)) for call in calls[:MOST_CALLS]
+    ]
     if len(calls) > MOST_CALLS:
         more = f"{len(calls) - MOST_CALLS:,} more commands of the text were not read."
         found[-1] = msgspec.structs.replace(found[-1], notes=(*found[-1].notes, more))
@@ -99,6 +103,7 @@ def _calls(text: str, hint: str) -> list[Invocation]:
         raise
     calls = [call for call in read_calls if engine_of(call) in _DIALECTS]
     calls = calls or list(named_variables(text[:_LONGEST_NOTE]))
+    calls = calls or ([] if other else look_alikes(read_calls))
     if not calls:
         raise TextError(other or _NO_ENGINE)
     return calls

@@ -61,6 +61,10 @@ _UNIT = re.compile(r"^[ \t]*\[(?:Unit|Service|Install|Container)\]\s*$", _M)
 _UNIT_LINE = re.compile(r"^[ \t]*(?:ExecStart|Environment|EnvironmentFile)\s*=", _M)
 _SECTION = re.compile(r"^[ \t]*\[[^\]\n]+\][ \t]*(?:[;#].*)?$", _M)
 _INI_LINE = re.compile(r"^[ \t]*[A-Za-z][\w.-]*[ \t]*=", _M)
+_PRESET_LINE = re.compile(r"[ \t]*[a-z][a-z0-9-]*[ \t]+=[ \t]")
+_MODEL_KEY = re.compile(
+    r"^[ \t]*(?:(?:m|model)[ \t]+=[^\n]*\.gguf|(?:hf|hfr|hf-repo)[ \t]+=[ \t]*[\w.-]+/[\w.-]+)", _M
+)
 _MODEL_LINE = re.compile(
     r"[ \t]*(?:(?:FROM|PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)[ \t]+\S"
     r"|from[ \t]+\S+[ \t]*$|>{0,3}[ \t]*/set[ \t]+(?:parameter|system|template)[ \t])"
@@ -244,9 +248,19 @@ def _looks_like_json(text: str) -> bool:
 def _is_ini(text: str) -> bool:
     section = _SECTION.search(text)
     if section is None:
-        return False
+        return _is_part_of_preset(text)
     first = _first_line(text)
     return _SECTION.match(first) is not None or _INI_LINE.match(first) is not None
+
+
+def _is_part_of_preset(text: str) -> bool:
+    """Whether the lines of one section stand alone, as no shell takes them: blanks around ``=``."""
+    lines = [line for line in _lines(text) if not line.lstrip().startswith(";")]
+    return (
+        len(lines) > 1
+        and all(map(_PRESET_LINE.match, lines))
+        and _MODEL_KEY.search(text) is not None
+    )
 
 
 def _is_yaml(text: str) -> bool:

@@ -11,6 +11,8 @@ from app.export.engine_words import EngineWords
 
 _ALONE = ("model_param", "port_param")
 _OF_DRAFTS = ("draftamount", "draftgpulayers", "draftgpusplit")
+# As many layers as nobody asked for; no setting of the desk says "none" by 0.
+_OF_LAYERS = ("moecpu", "ffncpu")
 # What stands in a file for a value that nobody set.
 _NOTHING = ("", "0", "false", "default")
 
@@ -33,6 +35,8 @@ def flags_of_file(
     without_draft = not any(values.get("draftmodel", ())) and values.get("usemtp") != ("true",)
     for key, items in values.items():
         if key in _ALONE or (without_draft and key in _OF_DRAFTS):
+            continue
+        if key in _OF_LAYERS and items[-1:] == ("0",):
             continue
         flag = engine.flag(f"--{key}")
         if flag is None:

@@ -96,8 +96,10 @@ def _model(
     # A shell inside knows no more of a macro than is told already.
     dropped = {f"unresolved_variable: ${{{name}}} " for name in _MACRO.findall(text)}
     return tuple(
+        # Its name is the model's alias, whatever starts it.
         replace(
             each,
+            kind="llama-swap",
             problems=tuple(p for p in each.problems if not p.startswith(tuple(dropped) or "\0")),
         )
         for each in found

@@ -44,7 +44,9 @@ def spawned_in(text: str) -> list[tuple[str, ...]]:
     """Programs with a list of their words behind them: ``spawn('llama-server', ['-m', …])``."""
     found: list[tuple[str, ...]] = []
     for match in islice(_SPAWNED.finditer(text), _MOST_LISTS):
-        words = _words(_to_end(text, match.end()))
+        source = _to_end(text, match.end())
+        # A name alone in brackets is a type, as before a parameter of PowerShell.
+        words = _words(source) if re.search(r"[\"']", source) else ()
         if words and is_call((match.group(1), *words)):
             found.append((match.group(1), *words))
     return found
