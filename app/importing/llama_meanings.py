@@ -172,6 +172,7 @@ _BY_KIND: dict[str, Reader] = {"int": values.whole, "float": values.decimal}
 
 # How flags are called that no setting stands for, where their first long spelling does not tell.
 _NAMES = {
+    "--slots": "endpoint_slots",  # "slots" alone is how many there are
     "--verbosity": "log_verbosity",
     "--timeout": "timeout_s",
     "--reasoning-budget": "reasoning_budget_tok",

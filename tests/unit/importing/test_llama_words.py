@@ -122,6 +122,12 @@ def test_that_placeholders_are_left_to_a_person() -> None:
     assert found.extra_flags == ()
 
 
+def test_that_the_page_about_slots_is_not_their_number() -> None:
+    found = server("-m a.gguf --slots -np 2 -c 8192")
+    assert found.settings["slots"] == 2
+    assert found.other == {"endpoint_slots": True}
+
+
 # --- Slots and contexts -----------------------------------------------------------------------
 
 
