@@ -21,6 +21,8 @@ _MOST_GUESSED = 100
 """Flags that no engine has and that are looked for under other spellings; more is no command."""
 # What a script is called with in its turn, which nobody knows here.
 _OF_SCRIPT = ("%*", "$@", "$*", "${@}", "@args")
+# People write these for a number; no file is called so.
+_AMOUNTS = ("all", "auto", "max")
 _MOST_JSON_WORDS = 400
 """Words that the value of one flag can fall apart into; more is another text."""
 
@@ -222,7 +224,8 @@ class _Reader:
         if word.arity == 1:
             return self._one(said)
         if word.arity == "?":
-            fits = word.kind not in ("int", "float") or self._is_number(self._peek())
+            is_amount = self._is_number(self._peek()) or self._peek().lower() in _AMOUNTS
+            fits = word.kind not in ("int", "float") or is_amount
             return self._one_if_any() if fits else ()
         if isinstance(word.arity, int):
             return self._several(word, word.arity)

@@ -35,7 +35,11 @@ def settle(gathering: Gathering) -> None:
 
 def _layers(gathering: Gathering, said: Said) -> None:
     text = said.value or "1"  # what it takes without a number
-    if whole_number(text) == -1:
+    meant = {"all": "all", "max": "all", "auto": "auto"}.get(text.lower())
+    if meant:
+        gathering.setting("n_gpu_layers", meant)
+        gathering.problem("bad_value", f"{said.written} takes a number, not “{text}”")
+    elif whole_number(text) == -1:
         gathering.setting("n_gpu_layers", "auto")
     else:
         gathering.whole("n_gpu_layers", text, said.written)

@@ -26,6 +26,21 @@ def test_that_several_requests_leave_their_contexts_open() -> None:
     assert "unknown_context" in codes(found)
 
 
+@pytest.mark.parametrize(("word", "layers"), [("all", "all"), ("Max", "all"), ("auto", "auto")])
+def test_that_an_amount_of_layers_in_words_is_meant(word: str, layers: str) -> None:
+    found = understand(call(f"koboldcpp --gpulayers {word} m.gguf"))
+    assert found.settings["n_gpu_layers"] == layers
+    assert found.settings["model_path"] == "m.gguf"
+    assert not found.passthrough
+    assert word in problem(found, "bad_value")
+
+
+def test_that_layers_without_a_number_leave_the_model_its_word() -> None:
+    found = understand(call("koboldcpp --gpulayers m.gguf"))
+    assert found.settings["n_gpu_layers"] == 1
+    assert found.settings["model_path"] == "m.gguf"
+
+
 def test_that_model_and_port_may_stand_alone() -> None:
     found = understand(call("koboldcpp m.gguf 5005"))
     assert found.settings["model_path"] == "m.gguf"
