@@ -74,7 +74,11 @@ _SCALAR = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,}\]]+")
 _BRACE_OR_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|[{}\[\]]")
 _NO_SECRETS = ("true", "false", "null", "True", "False", "None", HIDDEN)
 # What stands for a value that the text does not have.
-_NO_VALUE = re.compile(r"\$.*|%\w+%|\{\{.*\}\}|<.*>|\[.*\]|")
+_NO_VALUE = re.compile(
+    r"\$.*|%\w+%|\{\{.*\}\}|<.*>|\[.*\]|"
+    # Masks, with or without the beginning that keys have, and words for "yours" and for none.
+    r"|(?:[A-Za-z]{1,6}[_-])?[xX*.…•]{3,}|(?i:your[_ -][a-z_ -]+)|none|EMPTY"
+)
 
 
 @lru_cache(maxsize=4096)

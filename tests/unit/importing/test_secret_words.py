@@ -137,3 +137,16 @@ def test_that_a_secret_is_in_nothing_that_was_found(line: str) -> None:
     for found in told:
         assert "q7zq" not in repr(found)
         assert HIDDEN not in repr(found.extra_flags)
+
+
+@pytest.mark.parametrize(
+    "mask", ["xxx", "hf_xxxxxxxx", "sk-...", "***", "YOUR_TOKEN", "your-key", "EMPTY", "none"]
+)
+def test_that_what_stands_for_a_key_is_kept(mask: str) -> None:
+    assert hidden(mask) == mask
+    assert value_without_secrets("HF_TOKEN", mask) == mask
+
+
+@pytest.mark.parametrize("secret", ["hf_x1", "xxy", "your_k3y", "nonesuch", "empty1", "x.y.z.9"])
+def test_that_what_is_near_a_mask_is_hidden(secret: str) -> None:
+    assert hidden(secret) == HIDDEN
