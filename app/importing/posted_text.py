@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-_ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|ndash|mdash|#0?3[49]|#x2[27]|#8211);")
+_ENTITY = re.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|ndash|mdash|#(?:0?3[49]|x2[27]|8211));")
 _OF_XML = re.compile(r"\s*<[?!]?[A-Za-z]")
 _HYPHENS = re.compile("[\u2010\u2011\ufe63\uff0d]")
 _NUMBERED = re.compile(r"[ \t]*([0-9]{1,5})(?:[ \t]*[:.|)│][ \t]?|[ \t]+|$)(.*)")

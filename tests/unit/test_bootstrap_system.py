@@ -222,6 +222,7 @@ def test_that_the_command_line_knows_every_command_and_every_engine() -> None:
     for command in COMMANDS:
         with_model = (
             "plan", "export", "bench", "sweep", "compare", "quality", "users", "tune", "drafts",
+            "inspect",
         )  # fmt: skip
         needed = {key: ["a.gguf"] for key in with_model}
         needed |= {"tour": ["--out", "pictures"], "probe": ["localhost:8080"]}

@@ -235,7 +235,7 @@ def test_that_manifests_of_ollama_are_watched(watch: Watch, qtbot: QtBot, tmp_pa
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/home/me/models", ""),
+        ("/data/me/models", ""),
         ("/mnt/nas/models", "nfs4"),
         ("/mnt/nas", "nfs4"),
         ("/mnt/nasty", ""),

@@ -8,10 +8,10 @@ from app.library.model_entry import FolderReported, FolderToList, ModelEntry
 from app.places_wiring import hint_of, places_of
 
 HOME, HUB, STUDIO = (
-    FolderToList(os.fsencode(f"/home/me/{name}"), title)
+    FolderToList(os.fsencode(f"/data/me/{name}"), title)
     for name, title in (("models", "TuneDeck"), ("hub", "Hugging Face"), ("lm", "LM Studio"))
 )
-OLD = FolderToList(b"/home/me/old", "LM Studio (older)")
+OLD = FolderToList(b"/data/me/old", "LM Studio (older)")
 
 
 def entry(path: str, folder: bytes) -> ModelEntry:
@@ -30,15 +30,15 @@ def reports(*folders: FolderToList, **problems: str) -> dict[bytes, FolderReport
 
 def test_that_models_are_counted_where_they_lie_even_if_opened_lately() -> None:
     entries = (
-        entry("/home/me/models/a.gguf", b""),
-        entry("/home/me/models-2/b.gguf", b""),
-        entry("/home/me/hub/x/c.gguf", HUB.location),
+        entry("/data/me/models/a.gguf", b""),
+        entry("/data/me/models-2/b.gguf", b""),
+        entry("/data/me/hub/x/c.gguf", HUB.location),
     )
     home, hub, studio = places_of(
         (HOME, HUB, STUDIO, OLD), reports(HOME, HUB, STUDIO), entries
     )  # the last was not reported on yet
     assert (home.words, hub.words, studio.is_there) == ("1 model", "1 model", False)
-    assert home.path == "/home/me/models"
+    assert home.path == "/data/me/models"
 
 
 def test_that_a_folder_that_cannot_be_listed_says_why() -> None:

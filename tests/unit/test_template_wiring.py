@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.command_wiring import CommandWiring
@@ -128,11 +128,11 @@ def test_that_the_command_line_says_what_it_cannot_carry(bench: Bench, qtbot: Qt
     commands = CommandWiring(bench.desk, bar, bench)
     bench.wiring.notes_changed.connect(commands.set_notes)
     bench.use("edited")
-    said = "\n".join(label.text() for label in bar.findChildren(QLabel))
+    said = bar.notes.label.accessibleName()
     assert "--chat-template-file" in said
     bench.view.reset_button.click()
     bench.client.event_received.emit(TemplateSet(is_edited=False))
-    said = "\n".join(label.text() for label in bar.findChildren(QLabel))
+    said = bar.notes.label.accessibleName()
     assert "--chat-template-file" not in said
 
 

@@ -398,7 +398,7 @@ def test_that_a_folder_s_heading_has_its_path(picker: ModelPicker) -> None:
 def test_that_the_folders_menu_tells_where_it_was_looked(picker: ModelPicker) -> None:
     places = (
         LookedPlace("Mine & yours", "/models/mine", "3 models"),
-        LookedPlace("LM Studio", "/home/me/.lmstudio", is_there=False),
+        LookedPlace("LM Studio", "/data/me/.lmstudio", is_there=False),
     )
     picker.set_places(places, "Nothing else was found.", "Folders are watched.")
     picker.set_groups(GROUPS)  # as with every refresh
@@ -406,7 +406,7 @@ def test_that_the_folders_menu_tells_where_it_was_looked(picker: ModelPicker) ->
     assert lines[-3:] == ["Looked into:", "Mine && yours · 3 models", "Not on this machine"]
     (more,) = (action.menu() for action in picker._folder_menu.actions() if action.menu())
     assert isinstance(more, QMenu)
-    assert [action.text() for action in more.actions()] == ["LM Studio · /home/me/.lmstudio"]
+    assert [action.text() for action in more.actions()] == ["LM Studio · /data/me/.lmstudio"]
     refresh = button(picker, "Refresh")
     assert "Folders are watched." in refresh.toolTip()
 

@@ -188,7 +188,10 @@ def test_that_too_few_pairs_are_no_verdict() -> None:
 
 def test_that_a_conversation_too_long_for_the_engine_beside_is_refused() -> None:
     long = msgspec.structs.replace(WORK, prompt_tok=Fixed(4000))
-    with FakeServer() as server, pytest.raises(ConfigRefusedError, match="ctx_per_slot_tok"):
+    with (
+        FakeServer() as server,
+        pytest.raises(ConfigRefusedError, match="Set the context per slot to"),
+    ):
         probed(server, workload=long, beside=Beside(FakePort(), config_with(slots=2)))
 
 

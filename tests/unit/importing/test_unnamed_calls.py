@@ -63,7 +63,7 @@ def test_that_a_known_program_beside_an_unknown_one_is_read_alone() -> None:
     [
         "BIN=/media/$USER/apps/llama-server\n$BIN -m q.gguf -c 8192",
         "$HOME/llama.cpp/llama-server -m q.gguf -c 8192",
-        "docker run -v $HOME/.cache:/root/.cache ghcr.io/ggml-org/llama.cpp:server "
+        "docker run -v $HOME/.cache:/data/.cache ghcr.io/ggml-org/llama.cpp:server "
         "-hf a/b-GGUF -c 8192",
         '$exe = Join-Path $PSScriptRoot "llama-server.exe"\n& $exe -m q.gguf -c 8192',
     ],
