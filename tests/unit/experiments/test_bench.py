@@ -253,7 +253,7 @@ def test_that_a_workload_that_cannot_fit_is_refused_before_anything_is_loaded(
 ) -> None:
     port = FakePort()
     workload = msgspec.structs.replace(WORK, prompt_tok=Fixed(9000))
-    with pytest.raises(ConfigRefusedError, match="ctx_per_slot_tok") as refused:
+    with pytest.raises(ConfigRefusedError, match="Set the context per slot to") as refused:
         measure(port, tmp_path, workload=workload)
     assert refused.value.problem.fix["ctx_per_slot_tok"] > 9000  # type: ignore[operator]
     assert port.applied == []

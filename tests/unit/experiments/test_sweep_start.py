@@ -129,7 +129,7 @@ def test_that_a_workload_no_cell_can_hold_is_a_sentence(model_path: Path) -> Non
     with pytest.raises(DomainError) as refused:
         swept(model_path, ["slots=1,2"], workload=long)
     assert str(refused.value).startswith("None of these combinations can run: ")
-    assert "ctx_per_slot_tok" in str(refused.value)
+    assert "Set the context per slot to" in str(refused.value)
 
 
 def test_that_a_text_that_cannot_be_read_is_told_before_anything_runs(
