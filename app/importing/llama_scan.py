@@ -8,7 +8,6 @@ windows; what they meant is read, and each liberty is told. Must not know settin
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from dataclasses import replace
 from app.importing.gathering import Gathering
 from app.importing.llama_retired import BORROWED
 from app.importing.llama_said import Said, Vocabulary
-from app.importing.loose_json import depth_after
+from app.importing.loose_json import depth_after, is_json
 from app.importing.secret_words import (
     HIDDEN,
     hidden,
@@ -75,14 +74,6 @@ def shown_words(said: Said) -> tuple[str, ...]:
     if sign:
         return (f"{name}={HIDDEN}",)
     return (said.spelling, *([HIDDEN] if said.values else []))
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def begins_flag(word: str) -> bool:
@@ -269,7 +260,7 @@ class _Scanner:
     def _whole_json(self, said: Said, value: str) -> str:
         """``value`` with the words that belong to it, where the quotes around it were lost."""
         straight = value.translate(_STRAIGHT)
-        if straight != value and _is_json(straight) and not _is_json(value):
+        if straight != value and is_json(straight) and not is_json(value):
             self._gathering.problem(
                 "typographic",
                 f"the value of {said.written} has curly quotes, which are no JSON; straight ones "

@@ -36,6 +36,15 @@ def read_json(text: str) -> Json:
         return _Reader(text).whole()
 
 
+def is_json(text: str) -> bool:
+    """Whether ``text`` is JSON as every reader of it takes it."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def depth_after(text: str, depth: int = 0) -> int:
     """How many braces and brackets are open behind ``text``, those in quotes left out."""
     quote = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 
 from app.importing.call import Call, Document, home_problems, is_relative_file, kept_env, once
+from app.importing.loose_json import is_json
 from app.importing.name_sets import names
 from app.importing.posix_tokens import Token
 from app.importing.powershell_functions import Function
@@ -156,12 +156,4 @@ def meant(word: str) -> str:
     if '\\"' not in word or word[:1] not in "{[":
         return word
     plain = word.replace('\\"', '"')
-    return plain if _is_json(plain) and not _is_json(word) else word
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return plain if is_json(plain) and not is_json(word) else word

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from app.importing.invocation import Invocation
 from app.importing.name_sets import names
+from app.importing.python_brackets import to_closing
 
-_LONGEST_CHARACTERS = 20_000
 _MOST_CALLS = 20
 _PROMPT = re.compile(r"^(?:>{2,3}|\.\.\.|In \[\d+\]:|[ \t]*\.\.\.:)[ \t]?", re.MULTILINE)
 _CALL = re.compile(
@@ -26,10 +26,6 @@ _CALL = re.compile(
     r"|(?P<ollama>(?:\w+\.)?(?:chat|generate)|ollama\.\w+|(?:Chat)?Ollama(?:LLM)?))\s*\("
 )
 _TENSORRT = re.compile(r"\btensorrt_llm\b")
-_STRINGS = re.compile(
-    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[\[\](){}]",
-    re.DOTALL,
-)
 _ASSIGNED = re.compile(
     r"^[ \t]*([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=[ \t]*([^\n#=][^\n#]*)", re.MULTILINE
 )
@@ -79,23 +75,10 @@ def read_python(text: str) -> tuple[Invocation, ...]:
         kind = match.lastgroup or ""
         if kind == "vllm" and _TENSORRT.search(text):
             kind = "tensorrt"
-        call = _parsed(_to_end(text, match.end() - 1))
+        call = _parsed(to_closing(text, match.end() - 1))
         if call is not None:
             found += _BY_KIND[kind](_arguments(call, known))
     return tuple(found)
-
-
-def _to_end(text: str, start: int) -> str:
-    """From a bracket to the one that closes it; empty where none does."""
-    depth = 0
-    for match in _STRINGS.finditer(text, start, start + _LONGEST_CHARACTERS):
-        sign = match.group()
-        if len(sign) != 1:
-            continue
-        depth += 1 if sign in "[({" else -1
-        if not depth:
-            return text[start : match.end()]
-    return ""
 
 
 def _parsed(brackets: str) -> ast.Call | None:

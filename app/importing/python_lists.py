@@ -11,15 +11,11 @@ import re
 from itertools import islice
 
 from app.importing.programs import is_call
+from app.importing.python_brackets import LONGEST_CHARACTERS, to_closing
 
 _BEGINS = re.compile(r"[\[(]\s*(?:#[^\n]*\n\s*)?[rf]?[\"']")
 _SPAWNED = re.compile(r"[(,=:]\s*[\"'`]([^\"'`\n]{1,300})[\"'`]\s*,\s*(?=\[)")
-_LONGEST_CHARACTERS = 20_000
 _MOST_LISTS = 40
-_STRINGS = re.compile(
-    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*|[\[\](){}]",
-    re.DOTALL,
-)
 
 
 def lists_in(text: str) -> tuple[list[tuple[str, ...]], list[str]]:
@@ -27,7 +23,7 @@ def lists_in(text: str) -> tuple[list[tuple[str, ...]], list[str]]:
     found: list[tuple[str, ...]] = []
     more: list[str] = []
     for match in islice(_BEGINS.finditer(text), _MOST_LISTS):
-        source = _to_end(text, match.start())
+        source = to_closing(text, match.start())
         words = _words(source) if source else ()
         if words and is_call(words) and "\n" in source:
             found.append(words)
@@ -44,7 +40,7 @@ def spawned_in(text: str) -> list[tuple[str, ...]]:
     """Programs with a list of their words behind them: ``spawn('llama-server', ['-m', …])``."""
     found: list[tuple[str, ...]] = []
     for match in islice(_SPAWNED.finditer(text), _MOST_LISTS):
-        source = _to_end(text, match.end())
+        source = to_closing(text, match.end())
         # A name alone in brackets is a type, as before a parameter of PowerShell.
         words = _words(source) if re.search(r"[\"']", source) else ()
         if words and is_call((match.group(1), *words)):
@@ -55,30 +51,17 @@ def spawned_in(text: str) -> list[tuple[str, ...]]:
 def flags_in(text: str) -> list[tuple[str, ...]]:
     """Lists that begin with a flag, whatever they stand in."""
     begins = islice(_BEGINS.finditer(text), _MOST_LISTS)
-    lists = [_words(_to_end(text, match.start())) for match in begins]
+    lists = [_words(to_closing(text, match.start())) for match in begins]
     return [words for words in lists if words and re.match(r"--?[A-Za-z]", words[0])]
 
 
 def bare_list(text: str) -> list[tuple[str, ...]]:
     """Quoted words with commas between that begin with a flag, where the text holds them alone."""
     bare = text.strip().rstrip(",")
-    if not re.match(r"[\"']--?[A-Za-z]", bare) or len(bare) > _LONGEST_CHARACTERS:
+    if not re.match(r"[\"']--?[A-Za-z]", bare) or len(bare) > LONGEST_CHARACTERS:
         return []
     words = _words(f"[{bare}]")
     return [words] if len(words) > 1 else []
-
-
-def _to_end(text: str, start: int) -> str:
-    """From a bracket to the one that closes it; empty where none does."""
-    depth = 0
-    for match in _STRINGS.finditer(text, start, start + _LONGEST_CHARACTERS):
-        sign = match.group()
-        if len(sign) != 1:
-            continue
-        depth += 1 if sign in "[({" else -1
-        if not depth:
-            return text[start : match.end()]
-    return ""
 
 
 def _words(source: str) -> tuple[str, ...]:

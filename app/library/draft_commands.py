@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -12,6 +14,7 @@ from app.json_output import tell_error, write_json
 from app.library.draft_verdicts import percent_text, verdict_sentence, verdict_words
 from app.library.known_folders import folders_to_list, list_cache_path
 from app.library.local_drafts import LocalDraft, local_drafts, local_models
+from app.library.model_entry import FolderToList
 from app.plain_output import printable
 from app.storage.folders import own_folders
 from app.storage.settings_store import SettingsStore
@@ -28,7 +31,7 @@ def tell_local_drafts(arguments: argparse.Namespace) -> int:
         own_layers = read_model_facts(path).nextn_layers
         kept, _ = values_in(SettingsStore(own_folders().settings).peek())
         models = local_models(
-            folders_to_list(_texts(kept.get("model_folders"))),
+            _folders(path, _texts(kept.get("model_folders"))),
             _texts(kept.get("recent_models")),
             list_cache_path(),
         )
@@ -78,6 +81,15 @@ def _lines(drafts: tuple[LocalDraft, ...], own_layers: int) -> list[str]:
             "hub."
         )
     return lines
+
+
+def _folders(path: str, own: list[str]) -> tuple[FolderToList, ...]:
+    """Those that are listed in the window, and the one that the model lies in."""
+    beside = Path(path).absolute().parent
+    listed = folders_to_list(own)
+    if any(beside.is_relative_to(folder.path) for folder in listed if not folder.is_ollama):
+        return listed
+    return (FolderToList(os.fsencode(beside), beside.name, levels=0), *listed)
 
 
 def _texts(value: object) -> list[str]:

@@ -97,6 +97,19 @@ def test_that_layers_of_the_model_s_own_are_told(ask: Ask, folder: Path) -> None
     assert ask(str(own))[1].startswith("The model has a layer of its own that guesses ahead")
 
 
+def test_that_models_beside_it_are_found_in_a_folder_that_nobody_listed(
+    ask: Ask, tmp_path: Path
+) -> None:
+    lonely = tmp_path / "lonely"
+    target = write_tiny_llama(lonely / "target.gguf", TinyLlama(layers=6, vocab_tok=600))
+    write_tiny_llama(lonely / "beside.gguf", TinyLlama(layers=2, vocab_tok=600))
+    write_tiny_llama(lonely / "deeper" / "deep.gguf", TinyLlama(layers=3, vocab_tok=600))
+    told = json.loads(ask(str(target), "--json")[1])
+    assert told["problems"] == []
+    assert "beside.gguf" in {draft["name"] for draft in told["drafts"]}
+    assert "deep.gguf" not in {draft["name"] for draft in told["drafts"]}
+
+
 def test_that_a_file_that_is_no_model_is_a_sentence(ask: Ask, folder: Path) -> None:
     status, out, error = ask(str(folder / "broken.gguf"), "--json")
     assert status == 1
