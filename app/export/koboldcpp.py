@@ -18,6 +18,7 @@ from app.export.koboldcpp_flags import (
 from app.export.koboldcpp_places import say_places
 from app.export.llama_alone import why_not
 from app.export.llama_flag import situation_of
+from app.export.llama_placement import layers_lost
 from app.export.told import model_name, why_not_in_file
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
@@ -42,7 +43,11 @@ def export(
         TARGET,
         ("koboldcpp", *sheet.words),
         tuple(sheet.notes),
-        answers_for_all(why_not(ENGINE, is_built_on_llama_cpp=True), sheet.answers),
+        answers_for_all(
+            why_not(ENGINE, is_built_on_llama_cpp=True),
+            sheet.answers,
+            layers_lost(sheet.situation),
+        ),
         shell,
         files,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from app.export import llama_flags
 from app.export.carried import Carried, answers_for_all, left_out, said, translated
 from app.export.llama_flag import Situation
+from app.export.llama_placement import layers_lost
 from app.export.llama_speculation import NGRAM_KEYS, ngram_flags
 
 # By what a setting is said, where the flag means the same as the setting.
@@ -110,7 +111,8 @@ def answers(situation: Situation) -> dict[str, Carried]:
     in_use = {
         key: said(", ".join(flags)) for key in NGRAM_KEYS if (flags := ngram_flags(key, drafters))
     }
-    return answers_for_all(TABLE, in_use, left_out(llama_flags.not_carried(situation)))
+    left = left_out(llama_flags.not_carried(situation))
+    return answers_for_all(TABLE, in_use, left, layers_lost(situation))
 
 
 TABLE: dict[str, Carried] = {

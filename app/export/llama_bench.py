@@ -20,6 +20,7 @@ from app.export.carried import (
 )
 from app.export.dialect import Export, exported, refused
 from app.export.llama_flag import Situation, situation_of
+from app.export.llama_placement import layers_lost
 from app.export.told import value_of
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
@@ -55,7 +56,7 @@ def export(
 ) -> Export:
     """``config`` as a ``llama-bench`` command line."""
     situation = situation_of(config, effective, facts, TARGET, shell)
-    answers = answers_for_all(_TABLE, _of_this(situation))
+    answers = answers_for_all(_TABLE, _of_this(situation), layers_lost(situation))
     if "," in config.model_path:
         return refused(
             TARGET,

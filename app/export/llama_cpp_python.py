@@ -19,6 +19,7 @@ from app.export.carried import (
 )
 from app.export.dialect import Export, ExportedFile, exported, refused
 from app.export.llama_flag import Situation, situation_of
+from app.export.llama_placement import layers_lost
 from app.export.python_call import Raw, call, text_of
 from app.export.told import value_of, why_not_in_file, without_grammar
 from app.quoting import Shell
@@ -48,7 +49,7 @@ def export(
 ) -> Export:
     """``config`` as a script that answers one prompt, and the line that runs it."""
     s = situation_of(config, effective, facts, TARGET, shell)
-    answers = answers_for_all(TABLE, _of_this(s.config))
+    answers = answers_for_all(TABLE, _of_this(s.config), layers_lost(s))
     if reason := why_not_in_file(config, "the script"):
         return refused(TARGET, reason, answers)
     about = f"Needs llama-cpp-python {VERSION}; the words behind its name are the prompt."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.export.carried import Carried, not_carried
 from app.export.llama_flag import Flag, Situation, said_if_changed, switch
 
 
@@ -10,6 +11,21 @@ def asks_for_absent_gpu(s: Situation) -> bool:
     wanted = s.config.n_gpu_layers
     is_absent = s.effective is not None and s.effective.n_gpu_layers == 0
     return is_absent and isinstance(wanted, int) and wanted > 0
+
+
+def layers_lost(s: Situation) -> dict[str, Carried]:
+    """The answer for layers that were asked onto a GPU where 0 is written; else empty.
+
+    For every engine that is told how many there are: its own word carries another number.
+    """
+    if not asks_for_absent_gpu(s):
+        return {}
+    asked = s.config.n_gpu_layers
+    return {
+        "n_gpu_layers": not_carried(
+            f"No layer is on a GPU here, so 0 is written in place of the {asked} asked for."
+        )
+    }
 
 
 def _gpu_layers(s: Situation) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from app.export.carried import answers_for_all
 from app.export.dialect import Export, ExportedFile, exported
 from app.export.llama_alone import why_not
 from app.export.llama_flag import situation_of
+from app.export.llama_placement import layers_lost
 from app.export.lmstudio_load import ENGINE, LmStudioSheet, say_drafts, say_load, say_room
 from app.quoting import Shell
 from engine_bridge.memory_plan import EffectiveConfig
@@ -50,7 +51,11 @@ def export(
         TARGET,
         ("lms", "load", MODEL_PLACE, *sheet.words),
         tuple(sheet.notes),
-        answers_for_all(why_not(ENGINE, is_built_on_llama_cpp=True), sheet.answers),
+        answers_for_all(
+            why_not(ENGINE, is_built_on_llama_cpp=True),
+            sheet.answers,
+            layers_lost(sheet.situation),
+        ),
         shell,
         (file,),
     )

@@ -15,6 +15,7 @@ from app.export.dialect import Export, ExportedFile, refused
 from app.export.environment_lines import as_file, before_program
 from app.export.llama_alone import why_not
 from app.export.llama_flag import situation_of
+from app.export.llama_placement import layers_lost
 from app.export.modelfile import ModelfileError, instruction
 from app.export.ollama_boards import say_boards
 from app.export.ollama_parameters import say_loading, say_sampling
@@ -47,7 +48,10 @@ def export(
     ollama_drafts.say_drafts(sheet)
     say_sampling(sheet)
     answers = answers_for_all(
-        why_not(ENGINE, is_built_on_llama_cpp=True), sheet.answers, ollama_drafts.NGRAMS
+        why_not(ENGINE, is_built_on_llama_cpp=True),
+        sheet.answers,
+        ollama_drafts.NGRAMS,
+        layers_lost(sheet.situation),
     )
     try:
         modelfile = _modelfile(sheet)
