@@ -205,6 +205,9 @@ class TopBar(QFrame):
         elif self._state is EngineState.DEAD:
             shown = self._dead
         self._middle.setCurrentWidget(shown)
+        # A way out is never cut off: where there is no room for it, the model's name is shortened.
+        has_button = shown is not self._device
+        self._middle.setMinimumWidth(shown.minimumSizeHint().width() if has_button else 0)
 
     def _tool(self, text: str) -> QToolButton:
         button = QToolButton(self)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine_bridge.engine_state import EngineState
@@ -209,6 +209,29 @@ def test_that_a_dead_engine_can_be_restarted(bar: TopBar, qtbot: QtBot) -> None:
     assert restart.isVisible()
     with qtbot.waitSignal(bar.restart_requested):
         QTest.mouseClick(restart, LEFT)
+
+
+@pytest.mark.parametrize("draft", ["Drafts: off", "→ qwen2.5-code…q4_k_m · n ≤ 3"])
+@pytest.mark.parametrize("state", [EngineState.LOADING, EngineState.DEAD])
+@pytest.mark.parametrize("width", [1200, NARROWEST_WINDOW_PX - 16, 900 - 16])
+def test_that_the_way_out_is_whole_in_a_narrow_window(
+    bar: TopBar, width: int, state: EngineState, draft: str, qtbot: QtBot
+) -> None:
+    bar.set_model("Qwen2.5 Coder 1.5B Instruct GGUF", "Q4_K_M")
+    bar.set_draft(draft)
+    bar.set_apply("new context", 12.3, None)
+    bar.set_state(state)
+    if state is EngineState.LOADING:
+        bar.set_progress(1.0, "Warming up")
+    bar.resize(width, bar.height())
+    way_out = button(bar, "Cancel" if state is EngineState.LOADING else "Restart the engine")
+    qtbot.waitUntil(lambda: way_out.width() >= way_out.minimumSizeHint().width())
+    holder = way_out.parentWidget()
+    assert holder is not None
+    for part in [way_out, *holder.findChildren(QLabel)]:
+        if part.isVisible():
+            assert holder.rect().contains(part.geometry())
+            assert part.width() >= part.minimumSizeHint().width()
 
 
 def test_that_undo_and_redo_are_offered_when_there_is_something(bar: TopBar, qtbot: QtBot) -> None:
