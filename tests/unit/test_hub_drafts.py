@@ -141,6 +141,16 @@ def test_that_the_model_s_own_repository_is_looked_into_for_what_lies_beside_it(
     assert ended.looked == 3  # of those as large as the model the most downloaded one
 
 
+def test_that_what_is_as_large_as_the_model_is_not_offered(
+    small: SmallHub, hub: Hub, target: Path
+) -> None:
+    tiny = small.repositories["birds/Parrot-2-tiny-GGUF"]
+    tiny.files = {"t-Q4_K_M.gguf": content("Parrot 2 Tiny") + bytes(target.stat().st_size)}
+    drafts, ended = searched(hub, target)
+    assert list(drafts) == ["Parrot-2-other-GGUF"]
+    assert ended.looked == 2
+
+
 def test_that_gated_and_missing_ones_are_rows_with_a_sentence(
     small: SmallHub, hub: Hub, target: Path
 ) -> None:
