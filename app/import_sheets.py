@@ -27,7 +27,7 @@ from app.import_problems import problems_shown
 from app.import_shown import masked, other_shown, sentence_shown, shown, words_shown
 from app.importing.found import Found
 from app.importing.found_settings import Usable
-from app.importing.other_names import other_label
+from app.importing.other_names import about_others, other_label
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import DomainError, Value
 from engine_bridge.settings.row import Group, Setting
@@ -262,7 +262,7 @@ def _command(part: _Part, around: Surroundings) -> ImportCommand:
         kept=words_shown(found.passthrough),
         leaves_again=bool(found.extra_flags),
         others=_others(found, mine, part.flags),
-        notes=tuple(sentence_shown(note) for note in found.notes[:_MOST_LINES]),
+        notes=(*map(sentence_shown, found.notes[:_MOST_LINES]), *about_others(found.other)),
     )
 
 

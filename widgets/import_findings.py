@@ -23,7 +23,9 @@ _HEALED = "Flags with new names"
 _KEPT, _LEFT = "Unknown, and kept", "Unknown, and left behind"
 _KEPT_ABOUT = "No setting stands for these; what is ticked leaves in the command line as it came."
 _LEFT_ABOUT = "No setting stands for these, and they are no flags of llama.cpp."
-_OTHERS = "Also in the text"
+_FLAGS, _OTHERS = "Flags without a setting", "Read, and not taken over"
+_FLAGS_ABOUT = "TuneDeck does not run them; those ticked as Other flags leave in the command line."
+_OTHERS_ABOUT = "No setting stands for these, and they leave in no command line."
 _NOTES = "Notes"
 
 
@@ -45,7 +47,8 @@ class ImportFindings(QWidget):
         self._healed = _Section(_HEALED, "mono", self)
         self._kept = _Section(_KEPT, "mono", self, _KEPT_ABOUT)
         self._left = _Section(_LEFT, "mono", self, _LEFT_ABOUT)
-        self._others = _Section(_OTHERS, "mono", self)
+        self._flags = _Section(_FLAGS, "mono", self, _FLAGS_ABOUT)
+        self._others = _Section(_OTHERS, "mono", self, _OTHERS_ABOUT)
         self._notes = _Section(_NOTES, "muted", self)
         for section in self._sections():
             self._column.addWidget(section)
@@ -65,9 +68,11 @@ class ImportFindings(QWidget):
         kept = [command.kept] if command.kept else []
         self._kept.show_lines(kept if command.leaves_again else [])
         self._left.show_lines([] if command.leaves_again else kept)
+        self._flags.show_lines(
+            f"{name} {value}".rstrip() for name, value in command.others if name.startswith("-")
+        )
         self._others.show_lines(
-            f"{name} {value}".rstrip() if name.startswith("-") else f"{name}: {value}"
-            for name, value in command.others
+            f"{name}: {value}" for name, value in command.others if not name.startswith("-")
         )
         self._notes.show_lines(command.notes)
 
@@ -78,8 +83,8 @@ class ImportFindings(QWidget):
     def _sections(self) -> tuple[_Section, ...]:
         first = (self._problems["error"], self._problems["warning"])
         unknown = (self._kept, self._left)
-        rest = (self._healed, self._problems["note"], self._others, self._notes)
-        return (*first, *unknown, *rest)
+        rest = (self._flags, self._others, self._notes)
+        return (*first, *unknown, self._healed, self._problems["note"], *rest)
 
 
 class _Section(QWidget):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+SYSTEM_PROMPT_PLACE = "A system prompt is set above its conversation, in the chat: paste it there."
+
 _LABELS = {
     "chunked_prefill_tok": "prompt tokens in a step",
     "cuda_devices": "GPUs that are seen",
@@ -22,3 +26,8 @@ def other_label(name: str) -> str:
     if name in _LABELS:
         return _LABELS[name]
     return name.replace("_", " ") if name.islower() else name
+
+
+def about_others(names: Iterable[str]) -> tuple[str, ...]:
+    """Where in the window a person puts what is no setting, sentences."""
+    return (SYSTEM_PROMPT_PLACE,) if "system_prompt" in names else ()

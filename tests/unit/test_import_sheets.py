@@ -17,6 +17,7 @@ from app.import_shown import LONGEST, masked, sentence_shown, shown
 from app.importing.found import Found, Healed
 from app.importing.found_settings import Usable
 from app.importing.importer import import_text
+from app.importing.other_names import SYSTEM_PROMPT_PLACE
 from app.importing.text_error import TextError
 from engine_bridge.settings.config import EngineConfig
 from engine_bridge.settings.domain import Value
@@ -217,6 +218,13 @@ def test_that_healed_unknown_and_other_words_are_shown() -> None:
     }
     assert command.notes == ("One note.",)
     assert command.title == "coder · llama-server"
+
+
+def test_that_a_system_prompt_is_told_its_place_and_nothing_else_is() -> None:
+    told = command_of(Found("ollama", {"slots": 2}, other={"system_prompt": "Be brief."}))
+    assert dict(told.others) == {"system prompt": "Be brief."}
+    assert told.notes == (SYSTEM_PROMPT_PLACE,)
+    assert command_of(Found("ollama", {"slots": 2}, other={"stop": ["x"]})).notes == ()
 
 
 def test_that_problems_come_as_sentences_errors_first() -> None:

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets.dropped_path import DroppedPath
@@ -195,6 +195,27 @@ def test_that_a_flag_is_shown_as_it_is_written(view: ImportView) -> None:
     others = (("--host", "0.0.0.0"), ("port", "80"))
     show(view, ImportSheet((ImportCommand("x", "llama.cpp", others=others),)))
     assert view.meaning.findings.words() == "--host 0.0.0.0\nport: 80"
+
+
+def test_that_what_leaves_and_what_is_not_taken_over_stand_apart(view: ImportView) -> None:
+    others = (("--host", "0.0.0.0"), ("system prompt", "You are a pirate."), ("--jinja", ""))
+    show(view, ImportSheet((ImportCommand("x", "llama.cpp", others=others),)))
+    read = _labels(view)
+    flags = read.index("Flags without a setting")  # its lines, then what is said of them
+    assert read[flags + 1] == "--host 0.0.0.0\n--jinja"
+    assert "Other flags leave in the command line" in read[flags + 2]
+    others_at = read.index("Read, and not taken over")
+    assert read[others_at + 1] == "system prompt: You are a pirate."
+    assert "leave in no command line" in read[others_at + 2]
+    show(view, ImportSheet((ImportCommand("x", "Ollama", others=others[1:2]),)), "other")
+    read = _labels(view)
+    assert "Read, and not taken over" in read
+    assert "Flags without a setting" not in read
+
+
+def _labels(view: ImportView) -> list[str]:
+    found = view.meaning.findings.findChildren(QLabel)
+    return [label.text() for label in found if label.isVisible()]
 
 
 def test_that_sections_without_anything_to_say_are_hidden(view: ImportView) -> None:
