@@ -29,9 +29,15 @@ class DownloadStrip(QWidget):
     cancel_wanted = Signal()
     load_wanted = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        """Show nothing yet."""
+    def __init__(self, parent: QWidget | None = None, begins: QPushButton | None = None) -> None:
+        """Show nothing yet.
+
+        Args:
+            parent: Owner.
+            begins: Began the download; the next step stands out in its place once all is here.
+        """
         super().__init__(parent)
+        self._begins = begins
         self._name = ElidedLabel("", self)
         self._words = sentence_label("hint")
         self._bar = QProgressBar(self)
@@ -43,6 +49,7 @@ class DownloadStrip(QWidget):
         self.cancel = self._button("Cancel", self.cancel_wanted)
         self.cancel.setToolTip("Give it up and delete what is here of it")
         self.load = self._button("Load it", self.load_wanted)
+        set_role(self.load, "primary")
         line = QHBoxLayout()
         line.setSpacing(PANEL_GAP_PX)
         line.addWidget(self._name, 1)
@@ -69,6 +76,8 @@ class DownloadStrip(QWidget):
         self.cancel.setVisible(row.state != "done")
         self.load.setVisible(row.state == "done")
         self._bar.setVisible(row.state != "done")
+        if self._begins is not None:
+            set_role(self._begins, "" if row.state == "done" else "primary")
         self.show()
 
     def words(self) -> str:

@@ -78,7 +78,7 @@ class HubDraftsView(QDialog):
         self.open_repo.setToolTip("All its quantisations, with the memory each takes here")
         self.download = _button("Download", self)
         set_role(self.download, "primary")
-        self.strip = DownloadStrip(self)
+        self.strip = DownloadStrip(self, begins=self.download)
         self.strip.load.setText(_TAKE)
         self._close = _button("Close", self)
         self._rows: tuple[HubDraftRow, ...] = ()

@@ -64,7 +64,7 @@ class HubView(QDialog):
         )
         self.download = _button("Download", self)
         set_role(self.download, "primary")
-        self.strip = DownloadStrip(self)
+        self.strip = DownloadStrip(self, begins=self.download)
         self._close = _button("Close", self)
         self._can_download: dict[str, bool] = {}
         self._tips: dict[str, str] = {}

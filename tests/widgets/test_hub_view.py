@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from widgets.download_strip import DownloadStrip
@@ -130,6 +130,18 @@ def test_that_a_download_to_which_nothing_comes_is_marked(qtbot: QtBot) -> None:
         (words,) = (each for each in strip.findChildren(QLabel) if each.text() == row.words)
         assert words.property("role") == role
         assert not strip.pause.isHidden()
+
+
+def test_that_the_next_step_stands_out_once_a_download_is_done(view: HubView) -> None:
+    states: tuple[tuple[DownloadState, QPushButton], ...] = (
+        ("running", view.download),
+        ("done", view.strip.load),
+    )
+    for state, stands_out in states:
+        view.strip.show_download(DownloadRow("a/one-GGUF Q4_K_M", 0.4, "", state))
+        pair = (view.download, view.strip.load)
+        seen = [each for each in pair if not each.isHidden() and each.property("role") == "primary"]
+        assert seen == [stands_out]
 
 
 def test_that_the_tab_key_goes_from_left_to_right_and_then_down(view: HubView) -> None:
