@@ -139,13 +139,13 @@ def test_that_main_memory_is_told_with_or_without_boards(house: House) -> None:
     house.read()
     assert not house.live.boards.isHidden()
     for words in (
-        "12.0 of 32.0 GiB used", "engine 4.00", "mapped 2.00", "window 0.25",
+        "12.0 of 32.0 GiB in use", "engine 4.00", "mapped 2.00", "window 0.25",
         "available 20.0 GiB", "swap 1.00 of 8.00 GiB",
     ):  # fmt: skip
         assert words in house.strip
     house.read(BoardActivity(NAME, busy=0.5))
     assert NAME in house.strip
-    assert "12.0 of 32.0 GiB used" in house.strip
+    assert "12.0 of 32.0 GiB in use" in house.strip
 
 
 def test_that_a_board_only_ggml_sees_stands_in_the_strip(house: House) -> None:
