@@ -26,6 +26,7 @@ _MEMORY = {
     BOARDS: ("GPU memory", "What the process held on this machine's GPUs, by NVML."),
 }
 _MEASURING = "Measuring; what there is so far is shown."
+_NOTHING = "No run of the server was finished, so nothing was measured."
 _TOO_FEW = "{runs} too few to tell a difference: {least} or more would give a verdict."
 _ALONE = "The server alone was measured, so there is nothing to compare it with."
 # A difference that rounds to nothing has no sign.
@@ -36,7 +37,8 @@ def try_sheet(experiment: Experiment) -> TrySheet:
     """All that is shown of a trial, in any state of it."""
     server, own = _sides(experiment)
     if server is None:
-        return TrySheet(headline="", sentences=(_MEASURING,))
+        is_running = experiment.state is State.RUNNING
+        return TrySheet(headline="", sentences=(_MEASURING if is_running else _NOTHING,))
     rows = [row for key in _FIGURES if (row := _figure_row(key, server, own)) is not None]
     rows += [row for key in _MEMORY if (row := _memory_row(key, server, own)) is not None]
     headline, *more = _verdict(experiment, server, own)

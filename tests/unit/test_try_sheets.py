@@ -94,6 +94,13 @@ def test_that_one_that_runs_shows_what_there_is() -> None:
     assert try_sheet(trial(state=State.RUNNING)).rows == ()
 
 
+def test_that_only_one_that_runs_is_said_to_measure() -> None:
+    for state in State:
+        (said,) = try_sheet(trial(state=state, conclusion=())).sentences
+        assert said.startswith("Measuring") == (state is State.RUNNING)
+        assert ("nothing was measured" in said) == (state is not State.RUNNING)
+
+
 def test_that_what_disturbed_runs_is_told_once() -> None:
     told = "Other programs used 30 % of the processor."
     noisy = Cell("127.0.0.1:9", runs=SERVER.runs, disturbed=(told, "", told, "", ""))
