@@ -174,24 +174,25 @@ class ExportFiles(QWidget):
         """The height in which all of the text in front is seen at once."""
         place = self.tabs.currentIndex()
         page = self.page(place).wanted_px() if place >= 0 else 0
-        corner = self.tabs.cornerWidget()
-        return page + max(self.tabs.tabBar().sizeHint().height(), corner.sizeHint().height())
+        buttons = PANEL_GAP_PX + self.copy_button.sizeHint().height()
+        return page + self.tabs.tabBar().sizeHint().height() + buttons
 
     # --- Inside -------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         metrics = self.copy_button.fontMetrics()
         self.copy_button.setMinimumWidth(metrics.horizontalAdvance(_COPIED) + 6 * STEP_PX)
-        corner = QWidget(self.tabs)
-        row = QHBoxLayout(corner)
-        row.setContentsMargins(PANEL_GAP_PX, 0, 0, 0)
+        # Below, not beside the tabs: three titles and three buttons do not fit into one row.
+        row = QHBoxLayout()
         row.setSpacing(PANEL_GAP_PX)
+        row.addStretch()
         for button in (self.copy_button, self.save_button, self.all_button):
             row.addWidget(button)
-        self.tabs.setCornerWidget(corner)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(PANEL_GAP_PX)
         column.addWidget(self.tabs, 1)
+        column.addLayout(row)
 
     def _front(self) -> ExportPart | None:
         place = self.tabs.currentIndex()

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from resources.tokens import LIGHT
+from resources.tokens import LIGHT, STEP_PX
 from widgets.export_sheet import ExportPart, ExportSheet, ExportTarget, SettingFate
 from widgets.export_view import ExportView
 
@@ -321,3 +321,16 @@ def test_that_everything_in_reach_has_a_name(view: ExportView) -> None:
         if takes and not widget.focusProxy() and not isinstance(widget.parent(), QComboBox):
             text = widget.text() if isinstance(widget, QAbstractButton | QLineEdit) else ""
             assert widget.accessibleName() or text, widget
+
+
+@pytest.mark.parametrize(("width", "height"), [(1300, 760), (950, 620)])
+def test_that_three_titles_are_whole(view: ExportView, width: int, height: int) -> None:
+    modelfile = ExportPart("Modelfile", "FROM /m.gguf\n", "Ollama reads it.", "Modelfile")
+    variables = ExportPart("ollama.env", "A=1\n", "Variables.", "ollama.env")
+    view.show_sheet(sheet(parts=(COMMAND, modelfile, variables)))
+    view.resize(width, height)
+    QApplication.processEvents()
+    bar = view.files.tabs.tabBar()
+    for place in range(bar.count()):
+        title = bar.fontMetrics().horizontalAdvance(bar.tabText(place))
+        assert bar.tabRect(place).width() >= title + 2 * STEP_PX
