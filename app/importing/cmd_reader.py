@@ -23,6 +23,7 @@ from app.importing.cmd_grammar import Event, Grammar, What
 from app.importing.cmd_jumps import Jumps
 from app.importing.cmd_lines import Lines, lines_of
 from app.importing.cmd_variables import LEFT_OVER, answer, has_given, put_in, worked_out
+from app.importing.expansion import put
 from app.importing.open_values import OpenValues
 from app.importing.secret_words import value_without_secrets
 from app.importing.text_error import TextError
@@ -175,7 +176,7 @@ class _Reading:
             if known is None:
                 return None
             self._used.add(self._names[name.upper()])
-            return value_without_secrets(self._names[name.upper()], known[0])
+            return put(value_without_secrets(self._names[name.upper()], known[0]))
 
         late = [name for name in _PERCENT.findall(command) if name.upper() in self._fresh]
         self._late = [_LATE_VALUE.format(name=f"%{name}%") for name in late]

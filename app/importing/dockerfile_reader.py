@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from app.importing.call import Call, once
 from app.importing.docker_run_reader import Container
+from app.importing.expansion import put
 from app.importing.invocation import Invocation
 from app.importing.posix_reader import read_script
 from app.importing.posix_words import read_words
@@ -111,6 +112,6 @@ def _pairs(text: str, known: Mapping[str, str]) -> dict[str, str]:
 def _put_in(text: str, known: Mapping[str, str]) -> str:
     def one(match: re.Match[str]) -> str:
         name = match.group(1) or match.group(3)
-        return known.get(name, match.group(2) or match.group())
+        return put(known.get(name, match.group(2) or match.group()))
 
     return _VARIABLE.sub(one, text)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.importing.call import once
+from app.importing.expansion import put
 from app.importing.invocation import Invocation
 from app.importing.openrc_service import service_of
 from app.importing.unwrapping import unwrapped
@@ -69,6 +70,6 @@ def _put_in(value: str, env: Mapping[str, str], notes: list[str]) -> str:
         if name not in env:
             return match.group()
         notes.append(_PUT)
-        return env[name]
+        return put(env[name])
 
     return _USE.sub(one, value)

@@ -31,6 +31,7 @@ from app.importing.dialect_choice import (
     VLLM,
     engine_of,
 )
+from app.importing.expansion import bounded
 from app.importing.found import Found
 from app.importing.found_settings import Usable, settings_for
 from app.importing.idle_variables import without_idle_variables
@@ -76,7 +77,8 @@ def import_text(text: str, hint: str = "") -> tuple[Found, ...]:
     Raises:
         TextError: If nothing of the kind is in it; a sentence for the person.
     """
-    calls = _calls(text, hint)
+    with bounded():
+        calls = _calls(text, hint)
     found = [
         _DIALECTS[engine_of(call)](without_idle_variables(call)) for call in calls[:MOST_CALLS]
     ]

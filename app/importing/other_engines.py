@@ -12,7 +12,7 @@ KNOWN = (
 _B, _E = r"(?:^|[\s/\\\"'`(=:])", r"(?:[\s\"'`).:]|$)"
 _OTHERS = (
     ("Aphrodite", rf"{_B}aphrodite(?:\.\w+)*{_E}|aphrodite-engine"),
-    ("TabbyAPI", r"tabbyapi|--cache-mode\s+[QF]|^\s*cache_mode:\s*[QF]"),
+    ("TabbyAPI", r"tabbyapi|--cache-mode\s+[QF]|^[ \t]*cache_mode:\s*[QF]"),
     ("ExLlama", r"exllama(?:v[23])?\b"),
     ("MLX", rf"{_B}mlx[_-](?:lm|vlm|omni)\b"),
     ("Text Generation Inference", r"text-generation-(?:inference|launcher)"),
@@ -22,7 +22,7 @@ _OTHERS = (
     ("KTransformers", r"ktransformers"),
     ("Infinity", rf"{_B}infinity_emb{_E}"),
     ("GPT4All", r"^\[model-[^\]\n]+\][^\[]*^(?:gpuLayers|contextLength)="),
-    ("the window of text-generation-webui", r"^\s*truncation_length:|^\s*chat_style:"),
+    ("the window of text-generation-webui", r"^[ \t]*(?:truncation_length|chat_style):"),
     ("Triton Inference Server", r"tritonserver\b"),
     ("whisper.cpp", r"whisper-(?:server|cli)\b"),
     ("stable-diffusion.cpp", rf"{_B}sd(?:-server|-cli)(?:\.exe)?{_E}"),

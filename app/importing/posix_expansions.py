@@ -9,6 +9,8 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
+from app.importing.expansion import put, spend
+
 CUTTING = ("##", "#", "%%", "%")
 REPLACING = ("//", "/")
 CASES: Mapping[str, Callable[[str], str]] = {
@@ -22,6 +24,8 @@ CASES: Mapping[str, Callable[[str], str]] = {
 _LONGEST_PATTERN_CHARACTERS = 60
 _LONGEST_VALUE_CHARACTERS = 2_000
 _LONGEST_SUM_CHARACTERS = 120
+# So many tries take as long as a character that a variable puts in.
+_TRIES_PER_CHARACTER, _MOST_TRIES = 200, 100_000
 _MOST_STARS = 3
 _HIGHEST = 2**63 - 1
 _NAME = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
@@ -40,8 +44,11 @@ def changed(value: str, operator: str, operand: str) -> str | None:
     if operator in CASES:
         return None if operand else CASES[operator](value)
     pattern, _, instead = operand.partition("/") if operator in REPLACING else (operand, "", "")
-    if len(value) > _LONGEST_VALUE_CHARACTERS:
+    # A pattern with stars tries all ways to part the value.
+    tries = len(value) ** (pattern.count("*") + 1) // _TRIES_PER_CHARACTER
+    if len(value) > _LONGEST_VALUE_CHARACTERS or tries > _MOST_TRIES:
         return None
+    spend(tries)
     regex = _regex(pattern)
     if regex is None:
         return None
@@ -83,7 +90,7 @@ def _regex(pattern: str) -> str | None:
 
 def total(text: str, known: Mapping[str, str]) -> int | None:
     """What ``$((text))`` is; None where it is no plain sum of numbers and known variables."""
-    named = _NAME.sub(lambda match: f" {known.get(match.group(1), match.group(1))} ", text)
+    named = _NAME.sub(lambda match: f" {put(known.get(match.group(1), match.group(1)))} ", text)
     if len(named) > _LONGEST_SUM_CHARACTERS or _NO_SUM.search(named) or "**" in named:
         return None
     # A number that begins with a zero is octal there and nothing here.

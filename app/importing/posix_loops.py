@@ -76,7 +76,7 @@ def _loop_at(tokens: Sequence[Token], at: int) -> tuple[Loop, int] | None:
 def _closing(tokens: Sequence[Token], start: int) -> int:
     depth = 1
     for at in range(start, len(tokens)):
-        if tokens[at].bare in {"do", "done"} and _begins(tokens[start:at][-1:]):
+        if tokens[at].bare in {"do", "done"} and _begins(tokens[max(start, at - 1) : at]):
             depth += 1 if tokens[at].bare == "do" else -1
         if not depth:
             return at

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.importing.expansion import put, spend
 from app.importing.posix_expansions import CASES, CUTTING, REPLACING, changed, total
 from app.importing.posix_lexer import pieces_of
 from app.importing.posix_tokens import UNKNOWN, Piece
@@ -107,6 +108,7 @@ class Variables:
             return [self._value(Piece(piece.text, piece.is_quoted, piece.name), depth=0)]
         self._use(piece.name)
         values = self.arrays[piece.name]
+        spend(sum(map(len, values)) + len(values))
         which, colon, part = piece.operator.partition(":")
         if which not in {"[@]", "[*]"}:
             found = self._item(values, which[1:-1])
@@ -132,7 +134,7 @@ class Variables:
 
     def _value(self, piece: Piece, depth: int) -> str:
         """What is put in; a secret is told of by a word that says no more than that."""
-        value = self._whole_value(piece, depth)
+        value = put(self._whole_value(piece, depth))
         return hidden(value) if piece.name and is_secret_name(piece.name) else value
 
     def _given(self, piece: Piece) -> list[str]:
@@ -142,6 +144,7 @@ class Variables:
             return []
         self._use(GIVEN)
         values = self.given
+        spend(sum(map(len, values)) + len(values))
         if piece.operator[:1] == ":" and piece.operator[1:2].isdigit():
             # The first is number one; number nought is the script.
             values = ("", *self.given)[_slice(piece.operator[1:])]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from app.importing.call import Call, home_problems, once
 from app.importing.docker_run_reader import Container, mounts_of, ports_of, take_flags
+from app.importing.expansion import put
 from app.importing.invocation import Invocation
 from app.importing.name_sets import names
 from app.importing.posix_tokens import unescaped
@@ -262,7 +263,7 @@ def _put_in(word: str, unit: _Unit, problems: list[str]) -> str:
         if escaped:
             return "$"
         if name in unit.env:
-            return unit.env[name]
+            return put(unit.env[name])
         files = f" from {', '.join(unit.env_files)}" if unit.env_files else ""
         problems.append(f"unresolved_variable: {name}{files} has no value in this text")
         return match.group()

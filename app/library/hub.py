@@ -138,15 +138,17 @@ class Hub:
         """
         with hub_faults(repo):
             info = self.api.model_info(repo, files_metadata=True, timeout=_TIMEOUT_S)
-        files = [_file_of(sibling) for sibling in info.siblings or ()]
-        models, projectors, drafts = sorted_files(files)
+            files = [_file_of(sibling) for sibling in info.siblings or ()]
+            models, projectors, drafts = sorted_files(files)
+            card: Any = info.card_data or {}
+            licence = _words(card.get("license_name") or card.get("license"))
+            base_model = _words(card.get("base_model"))
         if not models and not drafts:
             raise HubError(
                 HubFault.MISSING,
                 f"{repo} holds no GGUF model. Look for a repository of the same model whose name "
                 "ends in GGUF.",
             )
-        card: Any = info.card_data or {}
         return HubRepository(
             repo,
             info.sha or "main",
@@ -154,8 +156,8 @@ class Hub:
             projectors,
             drafts,
             is_gated=bool(info.gated),
-            licence=_words(card.get("license_name") or card.get("license")),
-            base_model=_words(card.get("base_model")),
+            licence=licence,
+            base_model=base_model,
         )
 
     def part(self, repo: str, commit: str, path: str, begin: int, end: int) -> bytes:

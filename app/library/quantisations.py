@@ -6,6 +6,7 @@ By their names alone: nobody reads a header before somebody asks.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -101,10 +102,10 @@ def _quantisation(stem: str, parts: dict[int, HubFile], count: int) -> Quantisat
 
 def _with_own_names(models: list[Quantisation]) -> list[Quantisation]:
     """A repository with several models of one quantisation: each by its file's name."""
-    names = [model.name.casefold() for model in models]
+    names = Counter(model.name.casefold() for model in models)
     return [
         model
-        if names.count(model.name.casefold()) == 1
+        if names[model.name.casefold()] == 1
         else Quantisation(_last(_stem(model.files[0].path) or ""), model.files, model.missing_parts)
         for model in models
     ]
