@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from app.importing.text_error import TextError
 
 MOST_CHARACTERS = 1_000_000
-"""Characters that variables put into one text, all uses together; real ones put in some thousand."""
+"""Characters that variables put into one text, all uses together; real ones put in thousands."""
 _LEFT: ContextVar[list[int] | None] = ContextVar("characters left to variables", default=None)
 
 

@@ -10,6 +10,13 @@ from dataclasses import dataclass
 
 from app.importing.posix_tokens import Token
 
+DEEPEST = 20
+"""Loops in loops that are read; a person writes two or three."""
+TOO_DEEP = (
+    f"Loops lie in each other more than {DEEPEST} deep, which no server needs. Paste the line that "
+    "starts it."
+)
+
 _ENDS = frozenset({"\n", ";"})
 _BEFORE_COMMAND = frozenset({"then", "else", "elif", "do", "{", "!", "time"})
 

@@ -23,7 +23,7 @@ from app.importing.posix_branches import Branches
 from app.importing.posix_dashes import is_flag, looked_up, straight
 from app.importing.posix_functions import Functions
 from app.importing.posix_lexer import pieces_of, tokens_of
-from app.importing.posix_loops import Loop, parts_of
+from app.importing.posix_loops import DEEPEST, TOO_DEEP, Loop, parts_of
 from app.importing.posix_simples import (
     ASSIGNMENT,
     Simple,
@@ -34,6 +34,7 @@ from app.importing.posix_simples import (
 )
 from app.importing.posix_tokens import Piece, Token
 from app.importing.posix_variables import GIVEN, Variables
+from app.importing.text_error import TextError
 
 _PUT_IN = re.compile(r"\$\{?(\w+)")
 # Words of the shell's own grammar, which stand before a command.
@@ -61,7 +62,7 @@ def read_script(text: str, known: Mapping[str, str] | None = None) -> Script:
         known: Variables that are set outside of it.
 
     Raises:
-        TextError: If its variables multiply without bounds.
+        TextError: If its variables multiply without bounds, or its loops lie too deep.
     """
     tokens, problems = tokens_of(text)
     reading = _Reading(list(problems), known or {})
@@ -85,7 +86,7 @@ class _Reading:
         self._held: dict[str, str] = {}
         self._folder = ""
         self._functions = Functions()
-        self._rounds = 0
+        self._rounds = self._depth = 0
 
     def take_all(self, tokens: Sequence[Token]) -> None:
         """All commands, those of functions where they are called."""
@@ -195,6 +196,13 @@ class _Reading:
 
     def _loop(self, loop: Loop) -> None:
         """``for NAME in WORDS``: once for each word, where they are few and stand in the text."""
+        if self._depth == DEEPEST:
+            raise TextError(TOO_DEEP)
+        self._depth += 1
+        self._rounds_of(loop)
+        self._depth -= 1
+
+    def _rounds_of(self, loop: Loop) -> None:
         values = [given for one in loop.words for given in self._variables.words(one.pieces)]
         self._hold(loop.name)
         is_known = not any(re.search(r"[$*?]", value) for value in values)

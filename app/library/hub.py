@@ -5,14 +5,16 @@ Blocks; must not be called on the window's thread.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
-from huggingface_hub import HfApi, constants, hf_hub_url
+from huggingface_hub import HfApi, ModelInfo, constants, hf_hub_url
 from huggingface_hub.utils._headers import build_hf_headers
 from huggingface_hub.utils._http import get_session, hf_raise_for_status
+from huggingface_hub.utils._validators import validate_repo_id
 
 from app.library.hub_faults import HubError, hub_faults
 from app.library.hub_filters import HubFilters, HubFound
@@ -21,6 +23,10 @@ from app.library.hub_shapes import HubFault, HubFile, HubModel, HubRepository, H
 from app.library.quantisations import quantisation_names, sorted_files
 
 _TIMEOUT_S = 15.0
+# A page of a search is about a megabyte; what is many times that is no hub's.
+_MOST_BYTES = 32 * 1024**2
+# All of an answer: one that comes a byte at a time never runs into a timeout of its reads.
+_MOST_S = 60.0
 _PARTIAL = 206
 _DAY_CHARS = len("2026-11-30")
 
@@ -116,18 +122,10 @@ class Hub:
         # Not the client's list_models: that waits for 23 s where there is no network, and as long
         # as a hub says that wants a pause.
         with hub_faults("the search"):
-            answer = get_session().get(
-                f"{self.api.endpoint}/api/models",
-                params=list(query),
-                headers=build_hf_headers(token=self.api.token, library_name="tunedeck"),
-                timeout=_TIMEOUT_S,
-                follow_redirects=True,
-            )
-            hf_raise_for_status(answer)
-            found = msgspec.json.decode(answer.content, type=list[_Hit])
+            content, link = self._asked("/api/models", query)
+            found = _hits_in(content)
             # Of the next page's address its question alone: a mirror of a hub may name the hub
             # itself, which nobody asked, and which would be sent the token.
-            link = str(answer.links.get("next", {}).get("url", ""))
             return Page(tuple(map(_model_of, found)), parse_qsl(urlsplit(link).query))
 
     def repository(self, repo: str) -> HubRepository:
@@ -137,7 +135,10 @@ class Hub:
             HubError: In a sentence; also where it has no GGUF file.
         """
         with hub_faults(repo):
-            info = self.api.model_info(repo, files_metadata=True, timeout=_TIMEOUT_S)
+            validate_repo_id(repo)
+            content, _ = self._asked(f"/api/models/{repo}", [("blobs", "true")])
+            told: Any = ModelInfo  # whose maker has no types
+            info = told(**msgspec.json.decode(content, type=dict[str, Any]))
             files = [_file_of(sibling) for sibling in info.siblings or ()]
             models, projectors, drafts = sorted_files(files)
             card: Any = info.card_data or {}
@@ -159,6 +160,28 @@ class Hub:
             licence=licence,
             base_model=base_model,
         )
+
+    def _asked(self, path: str, query: Query) -> tuple[bytes, str]:
+        """An answer of the hub, and the address of the page after it; bounded in size and time."""
+        parts: list[bytes] = []
+        size, end_s = 0, time.monotonic() + _MOST_S
+        with get_session().stream(
+            "GET",
+            f"{self.api.endpoint}{path}",
+            params=list(query),
+            headers=build_hf_headers(token=self.api.token, library_name="tunedeck"),
+            timeout=_TIMEOUT_S,
+            follow_redirects=True,
+        ) as answer:
+            hf_raise_for_status(answer)
+            for chunk in answer.iter_bytes():
+                parts.append(chunk)
+                size += len(chunk)
+                if size > _MOST_BYTES:
+                    raise ValueError(f"the answer is larger than {_MOST_BYTES:,} bytes")
+                if time.monotonic() > end_s:
+                    raise TimeoutError(f"the answer takes longer than {_MOST_S:.0f} s")
+            return b"".join(parts), str(answer.links.get("next", {}).get("url", ""))
 
     def part(self, repo: str, commit: str, path: str, begin: int, end: int) -> bytes:
         """The bytes ``begin`` to ``end`` (exclusive) of a file.
@@ -190,6 +213,20 @@ class Hub:
                 if left <= 0:
                     break
         return b"".join(parts)
+
+
+def _hits_in(content: bytes) -> list[_Hit]:
+    """The repositories of an answer; one that cannot be read leaves the others there."""
+    each = msgspec.json.decode(content, type=list[msgspec.Raw])
+    hits = []
+    for raw in each:
+        try:
+            hits.append(msgspec.json.decode(raw, type=_Hit))
+        except msgspec.MsgspecError:
+            continue
+    if each and not hits:
+        raise ValueError("no repository of the answer can be read")
+    return hits
 
 
 def _model_of(hit: _Hit) -> HubModel:

@@ -58,3 +58,9 @@ def test_that_what_one_text_puts_in_is_not_counted_against_the_next() -> None:
     text = f"A={'a' * 20_000}\nllama-server -m m.gguf --alias $A -c 4096\n"
     for _ in range(60):
         assert import_text(text)
+
+
+def test_that_loops_in_loops_without_end_are_a_sentence() -> None:
+    text = "for a in b; do " * 3_000 + "llama-server -m x" + "; done" * 3_000
+    with pytest.raises(TextError, match="Loops lie in each other"):
+        import_text(text, "a.sh")
