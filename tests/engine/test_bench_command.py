@@ -97,7 +97,7 @@ def test_that_people_get_a_table_of_eighty_columns(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--set-workload", "prompt_tok=90000"), "ctx_per_slot_tok"),
+        (("--set-workload", "prompt_tok=90000"), "Set the context per slot to"),
         (("--set-workload", "text_path=empty.txt"), "empty.txt"),
         (("--runs", "0"), "takes 1 to 1,000 runs"),
         (("--workload", "chatt"), "chat"),

@@ -43,7 +43,7 @@ def test_that_a_window_that_moved_on_is_named(desk: InProcess, tmp_path: Path) -
     reason = reason_of(desk, [*TEXT[:100], *random_tokens(50, seed=1)])
     assert "100 matching tokens are computed again" in reason
     assert "the sliding window of 64 tokens has moved on" in reason
-    assert "swa_full" in reason
+    assert "--swa-full" in reason
 
 
 @pytest.mark.parametrize("kind", ["mamba", "hybrid"])
