@@ -17,6 +17,10 @@ from app.library.model_entry import FolderToList
 from app.library.model_list import ModelList
 
 _MODULE = "app.library.folder_watch"
+_UNREADABLE = (
+    "What watches the folders cannot be understood ({}): they are listed when the list is opened, "
+    "or by Refresh."
+)
 # Listings follow each other no closer than this, however much changes.
 _LEAST_MS = 2_000
 
@@ -88,7 +92,12 @@ class FolderWatching(QObject):
     # --- Inside -------------------------------------------------------------------------
 
     def _on_line_received(self, line: bytes) -> None:
-        answer = self._decoder.decode(line)
+        try:
+            answer = self._decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            self.stop()
+            self.told.emit((_UNREADABLE.format(error),))
+            return
         if isinstance(answer, Changed):
             self._is_stale = True
             self._list_if_stale()

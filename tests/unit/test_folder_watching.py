@@ -160,3 +160,14 @@ def test_that_a_watch_that_ends_is_said(
     (sentence,) = told.args[0]
     assert "not watched any more" in sentence
     assert "no_such_module" in sentence
+
+
+def test_that_nonsense_from_what_watches_is_a_sentence(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_watching, "_MODULE", "this")  # a poem, which is no JSON
+    with qtbot.waitSignal(desk.watching.told, timeout=PATIENCE_MS) as told:
+        desk.watching.start()
+    (sentence,) = told.args[0]
+    assert "cannot be understood" in sentence
+    assert desk.watching.watched is None

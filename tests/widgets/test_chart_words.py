@@ -115,6 +115,20 @@ def test_that_figures_of_one_part_are_dropped_from_the_end_with_the_unit_kept(qt
     assert "engine 12.3 GiB …" in seen
 
 
+def test_that_no_unit_of_another_figure_stands_behind_what_is_left(qtbot: QtBot) -> None:
+    line = NoteLine()
+    qtbot.addWidget(line)
+    line.show()
+    line.set_text("peak 30.1 GB/s · measured at 01:02, best of 5, spread 1 %")
+    seen = set()
+    for width in range(40, line.sizeHint().width() + 9):
+        line.resize(width, 20)
+        seen.add(line.text())
+    assert "peak 30.1 GB/s · measured at 01:02, best of 5 …" in seen
+    assert "peak 30.1 GB/s · measured at 01:02 …" in seen
+    assert not any(text.endswith("% …") for text in seen)
+
+
 def test_that_a_narrow_legend_leaves_out_whole_entries_from_the_end(qtbot: QtBot) -> None:
     legend = LegendLine()
     qtbot.addWidget(legend)

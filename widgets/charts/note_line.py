@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from widgets.elided_label import ElidedLabel
@@ -12,6 +13,9 @@ BETWEEN = " · "
 _MORE = " …"
 # Behind the last of several figures one of these holds for them all.
 _UNITS = ("GiB", "MiB", "GB/s", "tok/s", "ms", "s", "%")
+
+# A part that ends with a figure which waits for a unit; the time of a clock is none.
+_FIGURE = re.compile(r"(?:^|\s)[\d,.]+$")
 
 
 class NoteLine(ElidedLabel):
@@ -44,10 +48,15 @@ class NoteLine(ElidedLabel):
 
 
 def _fewer(part: str) -> Iterator[str]:
-    """``a 1, b 2, c 3 GiB`` with fewer and fewer of its figures, all with the unit."""
+    """``a 1, b 2, c 3 GiB`` with fewer and fewer of its figures, all with the unit.
+
+    Where what stands before the last is no figure (``at 01:02, best of 5, spread 1 %``), the unit
+    is the last one's alone.
+    """
     figures = part.split(", ")
     unit = figures[-1].rpartition(" ")[2]
     if unit not in _UNITS:
         return
+    is_shared = all(_FIGURE.search(figure) for figure in figures[:-1])
     for count in range(len(figures) - 1, 0, -1):
-        yield f"{', '.join(figures[:count])} {unit}{_MORE}"
+        yield f"{', '.join(figures[:count])}{f' {unit}' if is_shared else ''}{_MORE}"
