@@ -200,7 +200,8 @@ def serve(requests: Iterable[bytes], answers: BinaryIO) -> None:
     for line in requests:
         _limit_time()
         said = json.dumps(answer(line), ensure_ascii=False)
-        answers.write(said.encode("utf-8", "surrogatepass") + b"\n")
+        # Half a character, which a template can write, is no text to tokenise or to send on.
+        answers.write(said.encode("utf-8", "replace") + b"\n")
         answers.flush()
 
 

@@ -209,6 +209,13 @@ def test_that_a_template_that_only_hangs_over_tools_keeps_what_was_found(tmp_pat
     assert "tools" not in checks
 
 
+def test_that_half_a_character_of_a_template_is_a_question_mark(tmp_path: Path) -> None:
+    answer = sheet(write(tmp_path / "m.gguf", "{{ 'a\\ud83d' }}{{ messages[0].content }}"))
+    assert answer.checked is not None
+    assert "".join(piece.text for piece in answer.checked.pieces).startswith("a?Be short.")
+    assert msgspec.json.encode(answer)
+
+
 def test_that_a_template_that_eats_memory_is_a_sentence(tmp_path: Path) -> None:
     eater = "{% set n = namespace(s='xxxxxxxx') %}{% for i in range(40) %}" \
             "{% set n.s = n.s ~ n.s %}{% endfor %}{{ n.s }}"  # fmt: skip
