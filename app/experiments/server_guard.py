@@ -54,8 +54,9 @@ def main() -> int:
 
 def _end_with_input(child: subprocess.Popen[bytes]) -> None:
     """Wait until whoever asked is gone, or says that it is enough."""
+    # Not by way of sys.stdin.buffer: Python aborts where its lock is held at the end.
     with contextlib.suppress(OSError):
-        while sys.stdin.buffer.read(4096):
+        while os.read(sys.stdin.fileno(), 4096):
             pass
     child.terminate()
     try:

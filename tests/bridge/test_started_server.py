@@ -76,7 +76,8 @@ def test_that_one_that_serves_is_waited_for_and_ended() -> None:
 
 def test_that_one_that_dies_at_once_is_told_with_its_last_line() -> None:
     port = free_port()
-    with started("dies", port) as server, pytest.raises(ServerEndedError) as error:
+    # It may be gone before its start was told.
+    with pytest.raises(ServerEndedError) as error, started("dies", port) as server:
         server.await_health(port, nothing)
     assert "ended with exit status 1." in str(error.value)
     assert "Its last line: error: no such model." in str(error.value)
@@ -85,7 +86,7 @@ def test_that_one_that_dies_at_once_is_told_with_its_last_line() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_that_one_that_is_killed_is_told_by_the_signal() -> None:
     port = free_port()
-    with started("killed", port) as server, pytest.raises(ServerEndedError) as error:
+    with pytest.raises(ServerEndedError) as error, started("killed", port) as server:
         server.await_health(port, nothing)
     assert "was ended by SIGKILL" in str(error.value)
 
